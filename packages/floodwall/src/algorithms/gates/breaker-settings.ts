@@ -1,0 +1,91 @@
+import * as v from 'valibot'
+import { snapshotBase } from '../../core/layer.ts'
+import { count, factor, positiveSpan, share, shareOrZero } from '../../core/schema.ts'
+import { Consecutive } from '../trips/consecutive.ts'
+import { FailureRate, FailureRateOfCalls } from '../trips/failure-rate.ts'
+import type { Trip } from '../trips/trip.ts'
+
+/** The options of a breaker. All are optional; the defaults are safe. */
+export const breakerOptions = v.strictObject({
+  /** Opens when this share of the calls failed. Default 0.5. */
+  failureRate: v.optional(share, 0.5),
+  /** The window of the failure rate, as a span. Default 10 s. */
+  over: v.optional(positiveSpan, '10s'),
+  /** The window's buckets: it moves by a bucket at a time. Default 10. */
+  buckets: v.optional(count, 10),
+  /** The window of the failure rate, as a number of calls; replaces `over`. */
+  lastCalls: v.optional(count),
+  /** No verdict with fewer calls in the window. Default 20. */
+  atLeast: v.optional(count, 20),
+  /** Opens also after so many failures in a row, whatever the rate. Default: off. */
+  consecutive: v.optional(count),
+  /** An attempt that was given less time than this says nothing when it times out; one that was cancelled after it counts as failed. */
+  slowAfter: v.optional(positiveSpan),
+  /** How long it stays open the first time. Default 5 s. */
+  openFor: v.optional(positiveSpan, '5s'),
+  /** Each time that probes fail the open time grows by this factor. Default 2. */
+  growth: v.optional(factor, 2),
+  /** ... up to this. Default 60 s. */
+  openAtMost: v.optional(positiveSpan, '60s'),
+  /** Closed for so long, the open time starts small again. Default 60 s. */
+  healthyAfter: v.optional(positiveSpan, '60s'),
+  /** Lengthens the open time by a random share of up to this, so that a fleet does not probe in step. Default 0.1. */
+  jitter: v.optional(shareOrZero, 0.1),
+  /** Trial calls when half-open; the rest is refused until they have decided. Default 3. */
+  probes: v.optional(count, 3),
+  /** The share of failed probes that opens again. Default 0.5. */
+  probeFailureRate: v.optional(share, 0.5),
+  /** A probe that nobody reports on gives its slot back after this. Default 10 s. */
+  probeLapse: v.optional(positiveSpan, '10s'),
+})
+
+/** What users write. */
+export type BreakerOptions = v.InferInput<typeof breakerOptions>
+/** The same with defaults filled in, spans in milliseconds. */
+export type BreakerSettings = v.InferOutput<typeof breakerOptions>
+
+/** The six states. `forcedOpen`, `disabled` and `metricsOnly` are entered and left by hand only. */
+export const breakerStates = ['closed', 'open', 'halfOpen', 'forcedOpen', 'disabled', 'metricsOnly'] as const
+export type BreakerState = (typeof breakerStates)[number]
+
+export const breakerSnapshot = v.strictObject({
+  ...snapshotBase('breaker'),
+  state: v.picklist(breakerStates),
+  /** Milliseconds in this state. */
+  sinceMs: v.number(),
+  /** Milliseconds until a probe is let through; 0 unless open. */
+  probeInMs: v.number(),
+  /** 0: nothing wrong; 1: it opens. */
+  nearness: v.number(),
+  opened: v.number(),
+  why: v.string(),
+  probes: v.strictObject({
+    size: v.number(),
+    free: v.number(),
+    running: v.number(),
+    good: v.number(),
+    bad: v.number(),
+  }),
+})
+
+/** The trips that these settings ask for; any of them opens. */
+export function tripsOf(settings: BreakerSettings): Trip[] {
+  const { failureRate, atLeast, over, buckets, lastCalls, consecutive } = settings
+  const rate =
+    lastCalls === undefined
+      ? new FailureRate(failureRate, atLeast, over, buckets)
+      : new FailureRateOfCalls(failureRate, atLeast, lastCalls)
+  return consecutive === undefined ? [rate] : [rate, new Consecutive(consecutive)]
+}
+
+/** True when the two ask for the same trips: then a reload keeps what was counted. */
+export function sameTrips(a: BreakerSettings, b: BreakerSettings): boolean {
+  return (
+    a.over === b.over &&
+    a.buckets === b.buckets &&
+    a.lastCalls === b.lastCalls &&
+    a.consecutive === b.consecutive &&
+    a.atLeast === b.atLeast &&
+    a.failureRate === b.failureRate
+  )
+}

@@ -1,0 +1,257 @@
+import { type Ask, type Gate, Permit, Rejection, type Snapshot } from '../../core/gate.ts'
+import { type Kind, kindOf } from '../../core/layer.ts'
+import type { Verdict } from '../../core/outcome.ts'
+import { type Env, envOf } from '../../core/runtime.ts'
+import { parse } from '../../core/schema.ts'
+import { systemRuntime } from '../../core/system.ts'
+import type { Trip } from '../trips/trip.ts'
+import {
+  type BreakerOptions,
+  type BreakerSettings,
+  type BreakerState,
+  breakerOptions,
+  breakerSnapshot,
+  sameTrips,
+  tripsOf,
+} from './breaker-settings.ts'
+import { Probes } from './probes.ts'
+
+// Is what we call broken, so that calling it harms both sides?
+//
+// Source: the circuit breaker of Nygard, "Release It!" (2007), with the states of resilience4j; generations as in gobreaker; leases for
+// probes, which none of them has. Closed lets pass and counts; open refuses; half-open lends a few probes and refuses the rest.
+//
+// failureRate 0.5, atLeast 20, openFor 5 s, probes 3: the 20th result with 10 failures opens; 5 s later three calls pass; two successes
+// close, two failures open for 10 s.
+//
+// Invariants: every state but `open` has a way out that does not need time, and `open` has one that needs nothing but time, since the end
+// is compared when asked, never scheduled (a timer can be lost, opossum #385). A result of an older generation never decides.
+
+/** What a result says: nothing, good, bad. */
+const NOTHING = 0
+const GOOD = 1
+const BAD = 2
+
+export class Breaker implements Gate {
+  readonly kind = 'breaker'
+  readonly path: string
+  timed: boolean
+  private readonly env: Env
+  private settings: BreakerSettings
+  private trips: Trip[]
+  private at: BreakerState = 'closed'
+  private generation = 0
+  private since: number
+  private until = 0
+  /** Times opened without long health between: the exponent of the open time. */
+  private streak = 0
+  private probes: Probes
+  private opened = 0
+  private why = ''
+  private value = 0
+  private limit = 0
+  private exceeded = false
+
+  constructor(options: BreakerOptions = {}, env: Env = envOf(systemRuntime, 'breaker')) {
+    this.path = env.path
+    this.env = env
+    this.settings = parse(breakerOptions, options, 'breaker')
+    this.trips = tripsOf(this.settings)
+    this.probes = this.newProbes()
+    this.since = env.now()
+    this.timed = this.settings.slowAfter !== undefined
+  }
+
+  /** The state as a call would meet it now: `open` reads as `halfOpen` once a probe would pass. */
+  state(now: number = this.env.now()): BreakerState {
+    return this.at === 'open' && now >= this.until ? 'halfOpen' : this.at
+  }
+
+  tryAcquire(ask: Ask): Permit | Rejection {
+    if (this.at === 'closed') return new Permit(this, this.generation)
+    return this.tryOther(ask.now)
+  }
+
+  private tryOther(now: number): Permit | Rejection {
+    switch (this.at) {
+      case 'open':
+        if (now < this.until) return new Rejection(this, 'open', this.until - now, this.value, this.limit)
+        this.enter('halfOpen', 'the open time is over', now)
+        return this.tryProbe(now)
+      case 'halfOpen':
+        return this.tryProbe(now)
+      case 'forcedOpen':
+        return new Rejection(this, 'forced', 0, this.value, this.limit)
+      default:
+        return new Permit(this, this.generation)
+    }
+  }
+
+  private tryProbe(now: number): Permit | Rejection {
+    const { probes } = this
+    const lapsed = probes.lapse(now)
+    if (lapsed > 0)
+      this.env.emit({ type: 'lapsed', at: now, path: this.path, why: `${lapsed} probe(s) were not reported on` })
+    const serial = probes.lend(now)
+    if (serial > 0) return new Permit(this, this.generation, serial)
+    return new Rejection(this, 'probing', probes.nextLapseMs(now), probes.running, probes.size)
+  }
+
+  settled(permit: Permit, verdict: Verdict, tookMs: number, now: number): void {
+    if (permit.generation !== this.generation) return
+    const says = this.weigh(verdict, tookMs)
+    if (this.at === 'closed') {
+      if (says !== NOTHING && this.record(says, tookMs, now)) this.open(this.explainTrip(now), now)
+    } else this.settleOther(permit, says, tookMs, now)
+  }
+
+  private settleOther(permit: Permit, says: number, tookMs: number, now: number): void {
+    if (this.at === 'metricsOnly') {
+      if (says === NOTHING) return
+      const exceeded = this.record(says, tookMs, now)
+      if (exceeded && !this.exceeded)
+        this.tell('metricsOnly', 'metricsOnly', `would open: ${this.explainTrip(now)}`, now)
+      this.exceeded = exceeded
+    } else if (this.at === 'halfOpen') {
+      if (!this.probes.giveBack(permit.tag) || says === NOTHING) return
+      const decision = this.probes.record(says === GOOD)
+      if (decision === 'open') this.open(`${this.probes.bad} of ${this.probes.size} probes failed`, now)
+      else if (decision === 'close')
+        this.enter('closed', `${this.probes.good} of ${this.probes.size} probes succeeded`, now)
+    }
+  }
+
+  cancelled(permit: Permit): void {
+    if (permit.generation === this.generation && this.at === 'halfOpen') this.probes.giveBack(permit.tag)
+  }
+
+  /** Overload is an answer, and a caller who left proves nothing; but who was given the slow limit and got nothing has seen enough. */
+  private weigh(verdict: Verdict, tookMs: number): number {
+    if (verdict === 'success') return GOOD
+    if (verdict === 'failure') return BAD
+    const { slowAfter } = this.settings
+    if (verdict === 'timeout') return slowAfter === undefined || tookMs >= slowAfter ? BAD : NOTHING
+    return verdict === 'ignored' && slowAfter !== undefined && tookMs >= slowAfter ? BAD : NOTHING
+  }
+
+  private record(says: number, tookMs: number, now: number): boolean {
+    const { trips } = this
+    const verdict = says === GOOD ? 'success' : 'failure'
+    let open = false
+    for (let i = 0; i < trips.length; i++) if ((trips[i] as Trip).record(verdict, tookMs, now)) open = true
+    return open
+  }
+
+  /** Puts it into a state by hand; stays there until the next hand. `closed` starts with empty statistics, `open` with the usual time. */
+  steer(to: BreakerState, why = 'by hand'): void {
+    const now = this.env.now()
+    if (to === 'open') this.open(why, now)
+    else if (to === this.at && to !== 'closed') return
+    else this.enter(to, why, now)
+    if (to === 'closed') this.streak = 0
+  }
+
+  /** Other settings, same state: what is open stays open to its time, calls in flight settle as before. */
+  reconfigure(settings: BreakerSettings): void {
+    if (!sameTrips(this.settings, settings)) this.trips = tripsOf(settings)
+    this.settings = settings
+    this.timed = settings.slowAfter !== undefined
+  }
+
+  private open(why: string, now: number): void {
+    if (this.at === 'closed' && now - this.since >= this.settings.healthyAfter) this.streak = 0
+    this.until = now + this.openMs()
+    this.streak++
+    this.opened++
+    this.note(now)
+    this.enter('open', why, now)
+  }
+
+  /** No Math.pow: its last bits differ between Node versions, and replays must not. */
+  private openMs(): number {
+    const { openFor, growth, openAtMost, jitter } = this.settings
+    const most = Math.max(openFor, openAtMost)
+    let ms = openFor
+    for (let i = 0; i < this.streak && ms < most; i++) ms *= growth
+    ms = Math.min(ms, most)
+    // On top of the cap: under it, all that have reached the cap would probe in step.
+    return jitter === 0 ? ms : ms * (1 + jitter * this.env.random())
+  }
+
+  private enter(to: BreakerState, why: string, now: number): void {
+    const from = this.at
+    this.at = to
+    this.generation++
+    this.since = now
+    this.why = why
+    this.exceeded = false
+    if (to === 'halfOpen') this.probes = this.newProbes()
+    if (to === 'closed' || to === 'metricsOnly') for (const trip of this.trips) trip.reset(now)
+    // Last, when the new state is whole: a listener may steer.
+    if (from !== to) this.tell(from, to, why, now)
+  }
+
+  private newProbes(): Probes {
+    const { probes, probeFailureRate, probeLapse } = this.settings
+    return new Probes(probes, probeFailureRate, probeLapse)
+  }
+
+  private tell(from: BreakerState, to: BreakerState, why: string, now: number): void {
+    this.env.emit({ type: 'state', at: now, path: this.path, from, to, why })
+  }
+
+  /** The trip nearest to its limit. */
+  private nearest(now: number): Trip {
+    return this.trips.reduce((a, b) => (b.nearness(now) > a.nearness(now) ? b : a))
+  }
+
+  private explainTrip(now: number): string {
+    return this.nearest(now).explain(now)
+  }
+
+  private note(now: number): void {
+    const trip = this.nearest(now)
+    this.value = trip.value(now)
+    this.limit = trip.limit
+  }
+
+  explain(rejection: Rejection): string {
+    if (rejection.reason === 'probing') return `half-open, all ${rejection.limit} probes are out`
+    return rejection.reason === 'forced' ? `forced open: ${this.why}` : `open: ${this.why}`
+  }
+
+  idle(now: number): boolean {
+    return (
+      this.at === 'closed' &&
+      this.trips.every((t) => t.idle(now)) &&
+      (this.streak === 0 || now - this.since >= this.settings.healthyAfter)
+    )
+  }
+
+  inspect(now: number): Snapshot {
+    const { size, free, running, good, bad } = this.probes
+    return {
+      kind: this.kind,
+      path: this.path,
+      state: this.state(now),
+      sinceMs: Math.max(0, now - this.since),
+      probeInMs: this.at === 'open' ? Math.max(0, this.until - now) : 0,
+      nearness: Math.min(1, this.nearest(now).nearness(now)),
+      opened: this.opened,
+      why: this.why,
+      probes: { size, free, running, good, bad },
+    }
+  }
+}
+
+/** A breaker around what comes further in. Evidence: `failure` and `timeout` against `success`; overload and ignored calls touch nothing. */
+export const breaker: Kind<BreakerOptions, BreakerSettings> = kindOf({
+  kind: 'breaker',
+  options: breakerOptions,
+  snapshot: breakerSnapshot,
+  build(settings, env, previous) {
+    if (!(previous instanceof Breaker)) return new Breaker(settings, env)
+    previous.reconfigure(settings)
+    return previous
+  },
+})

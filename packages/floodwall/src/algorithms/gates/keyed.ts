@@ -1,0 +1,151 @@
+import * as v from 'valibot'
+import type { Ask, Gate, Permit, Rejection, Snapshot } from '../../core/gate.ts'
+import { isGate, type Kind, kindOf, type Layer, snapshotBase } from '../../core/layer.ts'
+import { type Env, envOf } from '../../core/runtime.ts'
+import { count } from '../../core/schema.ts'
+
+// How can each caller have a gate of his own, when there may be a million callers?
+//
+// Source: the clock (second-chance) page replacement of Corbató, "A Paging Experiment with the Multics System" (1968): a full table is
+// searched a few steps from where the last search ended; a gate that was used since gets a second chance, one that is not idle (it lends a
+// permit, or remembers something that matters) stays. Where nothing can go, the new key shares one gate with all others of its kind: it is
+// limited too, nobody is forgotten, and the memory is bounded whatever strangers send.
+//
+// max 2, keys a, b idle, then c: c takes a's place. With a and b busy: c goes through the shared gate.
+//
+// Invariant: at most max + 1 gates exist; a gate that lends a permit is never dropped. Keys are equal as in a Map: 1 and "1" are two keys.
+
+const SEARCH_STEPS = 8
+
+/** Which key a call belongs to. */
+export type KeyOf = (ask: Ask) => string | number
+
+const keyedOptions = v.strictObject({
+  /** The gate that each key gets. */
+  of: v.custom<Layer>((input) => typeof input === 'object' && input !== null && 'build' in input, 'a layer'),
+  /** Keys that are told apart. Default 10,000. */
+  max: v.optional(count, 10_000),
+  /** Default: the call's `key`. */
+  by: v.optional(v.custom<KeyOf>((input) => typeof input === 'function', 'a function from the call to its key')),
+})
+
+export type KeyedOptions = v.InferInput<typeof keyedOptions>
+type KeyedSettings = v.InferOutput<typeof keyedOptions>
+
+const keyedSnapshot = v.strictObject({
+  ...snapshotBase('keyed'),
+  keys: v.number(),
+  max: v.number(),
+  evicted: v.number(),
+  /** Calls that went through the shared gate. */
+  shared: v.number(),
+  others: v.looseObject({ kind: v.string() }),
+})
+
+interface Entry {
+  readonly key: string | number
+  readonly gate: Gate
+  used: boolean
+}
+
+const byCallKey: KeyOf = (ask) => ask.key
+
+export class Keyed implements Gate {
+  readonly kind = 'keyed'
+  readonly path: string
+  readonly holds: boolean
+  readonly timed: boolean
+  private readonly make: () => Gate
+  private readonly by: KeyOf
+  private readonly max: number
+  private readonly table = new Map<string | number, Entry>()
+  private readonly ring: Entry[] = []
+  private hand = 0
+  private readonly others: Gate
+  private evicted = 0
+  private shared = 0
+
+  constructor(make: () => Gate, max: number, by: KeyOf = byCallKey, path = 'keyed') {
+    this.make = make
+    this.max = max
+    this.by = by
+    this.path = path
+    this.others = make()
+    this.holds = this.others.holds === true
+    this.timed = this.others.timed === true
+  }
+
+  /** The permit is the inner gate's own: its end goes there directly. */
+  tryAcquire(ask: Ask): Permit | Rejection {
+    return this.gateFor(this.by(ask), ask.now).tryAcquire(ask)
+  }
+
+  private gateFor(key: string | number, now: number): Gate {
+    const entry = this.table.get(key)
+    if (entry === undefined) return this.admit(key, now)
+    entry.used = true
+    return entry.gate
+  }
+
+  private admit(key: string | number, now: number): Gate {
+    if (this.ring.length < this.max) {
+      const entry: Entry = { key, gate: this.make(), used: true }
+      this.ring.push(entry)
+      this.table.set(key, entry)
+      return entry.gate
+    }
+    const at = this.search(now)
+    if (at < 0) {
+      this.shared++
+      return this.others
+    }
+    this.table.delete((this.ring[at] as Entry).key)
+    const entry: Entry = { key, gate: this.make(), used: true }
+    this.ring[at] = entry
+    this.table.set(key, entry)
+    this.evicted++
+    return entry.gate
+  }
+
+  /** A place whose gate nobody would miss, or -1. */
+  private search(now: number): number {
+    for (let step = 0; step < SEARCH_STEPS; step++) {
+      const at = this.hand
+      this.hand = (at + 1) % this.ring.length
+      const entry = this.ring[at] as Entry
+      if (entry.used) entry.used = false
+      else if (entry.gate.idle?.(now) === true) return at
+    }
+    return -1
+  }
+
+  /** Permits belong to the inner gates: these are never called. */
+  settled(): void {}
+  cancelled(): void {}
+
+  idle(now: number): boolean {
+    return this.ring.every(({ gate }) => gate.idle?.(now) === true) && this.others.idle?.(now) === true
+  }
+
+  inspect(now: number): Snapshot {
+    const { kind, path, max, evicted, shared } = this
+    return { kind, path, keys: this.ring.length, max, evicted, shared, others: this.others.inspect(now) }
+  }
+}
+
+function gateOf(layer: Layer, env: Env): Gate {
+  const built = layer.build(env)
+  if (!isGate(built)) throw new TypeError(`keyed: expected a gate, got the policy "${layer.kind}"`)
+  return built
+}
+
+/** A gate per key: `keyed({ of: rateLimit({ rate: 10 }), max: 10_000 })`. */
+export const keyed: Kind<KeyedOptions, KeyedSettings> = kindOf({
+  kind: 'keyed',
+  options: keyedOptions,
+  snapshot: keyedSnapshot,
+  build({ of, max, by }, env) {
+    const inner: Env = { ...envOf(env, `${env.path}/${of.kind}`), share: env.share }
+    return new Keyed(() => gateOf(of, inner), max, by, env.path)
+  },
+})

@@ -1,0 +1,49 @@
+import type { Verdict } from '../../core/outcome.ts'
+import type { Trip } from './trip.ts'
+
+// Did the last calls all fail?
+//
+// Source: the consecutive breaker of gobreaker and cockatiel, and Envoy's consecutive-5xx detector. It needs no window and no minimum, so
+// it also sees the outage of a dependency that is called once a minute; it never opens on a target that fails every other call.
+//
+// Limit 5: failure ×4, success, failure ×5: the tenth result opens.
+//
+// Invariant: opens at the n-th failure without a success between.
+
+export class Consecutive implements Trip {
+  limit: number
+  private run = 0
+
+  constructor(failures: number) {
+    this.limit = failures
+  }
+
+  record(verdict: Verdict): boolean {
+    if (verdict === 'success') {
+      this.run = 0
+      return false
+    }
+    this.run++
+    return this.run >= this.limit
+  }
+
+  reset(): void {
+    this.run = 0
+  }
+
+  value(): number {
+    return this.run
+  }
+
+  nearness(): number {
+    return this.run / this.limit
+  }
+
+  explain(): string {
+    return `${this.run} calls failed in a row (limit ${this.limit})`
+  }
+
+  idle(): boolean {
+    return this.run === 0
+  }
+}

@@ -1,0 +1,119 @@
+import { showMs } from '../../core/duration.ts'
+import type { Verdict } from '../../core/outcome.ts'
+import { CountRing } from '../stats/count-ring.ts'
+import { TimeRing } from '../stats/time-ring.ts'
+import type { Trip } from './trip.ts'
+
+// Did too large a share of the calls fail lately?
+//
+// Source: the failure-rate breaker of Hystrix and resilience4j. The rate is judged after every result, a success included (the success
+// that completes the minimum can open), and only with enough calls: 1 of 1 is not an outage.
+//
+// 20 calls, 12 bad, share 0.5: 12 >= 0.5 · 20, so the 20th result opens.
+//
+// Invariant: opens if and only if calls >= atLeast and failures >= share · calls, over the window that ends now.
+
+const CALLS = 0
+const FAILURES = 1
+const FAILED_BIT = 1
+
+/** Over a span of time, in buckets. */
+export class FailureRate implements Trip {
+  limit: number
+  atLeast: number
+  private readonly ring: TimeRing
+
+  constructor(share: number, atLeast: number, overMs: number, buckets: number) {
+    this.limit = share
+    this.atLeast = atLeast
+    this.ring = new TimeRing(buckets, overMs / buckets, 2)
+  }
+
+  record(verdict: Verdict, _tookMs: number, now: number): boolean {
+    const { ring } = this
+    ring.add(CALLS, 1, now)
+    if (verdict !== 'success') ring.add(FAILURES, 1, now)
+    const failures = ring.total(FAILURES, now)
+    if (failures === 0) return false
+    const calls = ring.total(CALLS, now)
+    return calls >= this.atLeast && failures >= this.limit * calls
+  }
+
+  reset(now: number): void {
+    this.ring.clear(now)
+  }
+
+  value(now: number): number {
+    return shareOf(this.ring.total(FAILURES, now), this.ring.total(CALLS, now))
+  }
+
+  nearness(now: number): number {
+    return Math.min(this.value(now) / this.limit, this.ring.total(CALLS, now) / this.atLeast)
+  }
+
+  explain(now: number): string {
+    return sentence(
+      this.ring.total(FAILURES, now),
+      this.ring.total(CALLS, now),
+      this.limit,
+      `in the last ${showMs(this.ring.spanMs)}`,
+    )
+  }
+
+  idle(now: number): boolean {
+    return this.ring.total(CALLS, now) === 0
+  }
+}
+
+/** Over the last calls, however long ago they were. */
+export class FailureRateOfCalls implements Trip {
+  limit: number
+  atLeast: number
+  private readonly ring: CountRing
+
+  constructor(share: number, atLeast: number, lastCalls: number) {
+    this.limit = share
+    this.ring = new CountRing(lastCalls, 1)
+    // A window that can never hold the minimum would never open.
+    this.atLeast = Math.min(atLeast, lastCalls)
+  }
+
+  record(verdict: Verdict): boolean {
+    const { ring } = this
+    ring.push(verdict === 'success' ? 0 : FAILED_BIT)
+    const failures = ring.total(0)
+    return failures > 0 && ring.calls >= this.atLeast && failures >= this.limit * ring.calls
+  }
+
+  reset(): void {
+    this.ring.clear()
+  }
+
+  value(): number {
+    return shareOf(this.ring.total(0), this.ring.calls)
+  }
+
+  nearness(): number {
+    return Math.min(this.value() / this.limit, this.ring.calls / this.atLeast)
+  }
+
+  explain(): string {
+    return sentence(this.ring.total(0), this.ring.calls, this.limit, `of the last ${this.ring.size} calls`)
+  }
+
+  idle(): boolean {
+    return this.ring.calls === 0
+  }
+}
+
+function shareOf(failures: number, calls: number): number {
+  return calls === 0 ? 0 : failures / calls
+}
+
+function sentence(failures: number, calls: number, limit: number, window: string): string {
+  return `${failures} of ${calls} calls failed ${window} (${percent(shareOf(failures, calls))}, limit ${percent(limit)})`
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 1000) / 10} %`
+}

@@ -1,0 +1,18 @@
+import type { Verdict } from '../../core/outcome.ts'
+
+/** When should a breaker open? A trip decides; the breaker owns the states. */
+export interface Trip {
+  /** Counts one result (`success`, `failure` or `timeout`). True: open now. */
+  record(verdict: Verdict, tookMs: number, now: number): boolean
+  /** Forgets all results. */
+  reset(now: number): void
+  /** What it measures now (a failure share, a run of failures), and the limit at which it opens. */
+  value(now: number): number
+  readonly limit: number
+  /** 0: nothing wrong; 1: it opens. */
+  nearness(now: number): number
+  /** One sentence with the numbers. */
+  explain(now: number): string
+  /** True when it remembers nothing. */
+  idle(now: number): boolean
+}

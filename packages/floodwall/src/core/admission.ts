@@ -1,0 +1,77 @@
+import type { Call } from './call.ts'
+import { acquireAll, cancelAll, type Gate, type Permit, type Rejection, type Snapshot } from './gate.ts'
+import { refused, type Verdict } from './outcome.ts'
+import type { Done, Next, Policy } from './policy.ts'
+import type { Env } from './runtime.ts'
+
+/**
+ * The one bridge from gates to policies: adjacent gates become one synchronous loop in and one out.
+ * Evidence follows the outcome, occupancy the end of the work: a permit of a gate that `holds` stays out while the work still runs, also
+ * when a timeout has freed the caller long ago.
+ */
+export class Admission implements Policy {
+  readonly kind = 'admission'
+  readonly path: string
+  readonly gates: readonly Gate[]
+  private readonly env: Env
+  private readonly only: Gate | null
+  private readonly timed: boolean
+  private readonly mixed: boolean
+
+  constructor(gates: readonly Gate[], env: Env) {
+    this.gates = gates
+    this.path = env.path
+    this.env = env
+    this.only = gates.length === 1 ? (gates[0] as Gate) : null
+    this.timed = gates.some((g) => g.timed === true)
+    this.mixed = gates.some((g) => g.holds === true) && gates.some((g) => g.holds !== true)
+  }
+
+  run(call: Call, next: Next, done: Done): void {
+    const held = this.acquire(call)
+    if (!held.ok) return done(refused(held))
+    const since = this.start(call)
+    next(call, (outcome) => {
+      this.end(call, held, since, outcome.verdict, outcome.ran)
+      done(outcome)
+    })
+  }
+
+  /** All permits, as a chain, or the first refusal. */
+  acquire(call: Call): Permit | Rejection {
+    call.now = this.env.now()
+    return this.only === null ? acquireAll(this.gates, call) : this.only.tryAcquire(call)
+  }
+
+  /** When the work began: a precise reading only where a gate judges latency. */
+  start(call: Call): number {
+    return this.timed ? this.env.precise() : call.now
+  }
+
+  /** The outcome is known: ends the permits that are after evidence, and those of work that has ended. */
+  end(call: Call, held: Permit, since: number, verdict: Verdict, ran: boolean): void {
+    const now = this.timed ? this.env.precise() : this.env.now()
+    if (!ran) return cancelAll(held, now)
+    const tookMs = now - since
+    if (this.only !== null && call.live === 0) return held.settle(verdict, tookMs, now)
+    this.endEach(call, held, since, verdict, tookMs, now)
+  }
+
+  private endEach(call: Call, held: Permit, since: number, verdict: Verdict, tookMs: number, now: number): void {
+    if (this.mixed || call.live > 0) {
+      // Evidence first: a freed slot wakes a waiter at once, and the waiter must meet a breaker that knows this outcome already.
+      for (let p: Permit | null = held; p !== null; p = p.next) if (!p.holds) p.settle(verdict, tookMs, now)
+    }
+    const running = call.live > 0
+    for (let p: Permit | null = held, next: Permit | null; p !== null; p = next) {
+      next = p.next
+      if (!p.open) continue
+      if (running) call.keep(p, since, verdict)
+      else p.settle(verdict, tookMs, now)
+    }
+  }
+
+  inspect(now: number): Snapshot {
+    return { kind: this.kind, path: this.path, gates: this.gates.map((g) => g.inspect(now)) }
+  }
+}

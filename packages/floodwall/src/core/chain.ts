@@ -1,0 +1,143 @@
+import { Admission } from './admission.ts'
+import type { Gate, Snapshot } from './gate.ts'
+import { isGate, type Layer } from './layer.ts'
+import { leaf } from './leaf.ts'
+import type { Next, Policy } from './policy.ts'
+import { type Env, envOf } from './runtime.ts'
+
+/** What a layer became. */
+export type Built = Gate | Policy
+
+/** A layer in its place. */
+export interface Place {
+  /** Kind and ordinal, stable across reloads: `breaker`, `breaker-2`. */
+  readonly id: string
+  readonly layer: Layer
+  readonly built: Built
+}
+
+/** How many places a reload kept, changed, added, removed. */
+export interface Changes {
+  readonly kept: number
+  readonly changed: number
+  readonly added: number
+  readonly removed: number
+}
+
+/** Layers, built and composed once; the work travels in the call. Adjacent gates fuse. `end` is what comes after the last layer. */
+export class Chain {
+  readonly layers: readonly Place[]
+  readonly first: Next
+  /** Set when there are gates and nothing else. */
+  readonly gatesOnly: Admission | null
+  private readonly env: Env
+  private readonly end: Next
+
+  constructor(layers: readonly Layer[], env: Env, end: Next = leaf, previous: readonly Place[] = []) {
+    this.env = env
+    this.end = end
+    this.layers = place(layers, env, previous)
+    const steps = fuse(this.layers, env)
+    const [only] = steps
+    this.gatesOnly = steps.length === 1 && only instanceof Admission ? only : null
+    this.first = compose(steps, end)
+  }
+
+  /** A chain of `layers` that keeps the objects of unchanged ones and hands their predecessors to changed ones. */
+  replaced(layers: readonly Layer[]): { chain: Chain; changes: Changes } {
+    const chain = new Chain(layers, this.env, this.end, this.layers)
+    const before = new Map(this.layers.map((p) => [p.id, p]))
+    let kept = 0
+    let changed = 0
+    let added = 0
+    for (const now of chain.layers) {
+      const was = before.get(now.id)
+      before.delete(now.id)
+      if (was === undefined) added++
+      else if (was.layer === now.layer || sameOptions(was.layer, now.layer)) kept++
+      else changed++
+      if (was !== undefined && was.built !== now.built) closeBuilt(was.built)
+    }
+    for (const gone of before.values()) closeBuilt(gone.built)
+    return { chain, changes: { kept, changed, added, removed: before.size } }
+  }
+
+  inspect(now: number): Snapshot[] {
+    return this.layers.map(({ built, layer }) => built.inspect?.(now) ?? { kind: layer.kind, path: built.path })
+  }
+
+  find(path: string): Built | undefined {
+    return this.layers.find((p) => p.built.path === path)?.built
+  }
+
+  close(): void {
+    for (const { built } of this.layers) closeBuilt(built)
+  }
+}
+
+function closeBuilt(built: Built): void {
+  if (!isGate(built)) built.close?.()
+}
+
+function place(layers: readonly Layer[], env: Env, previous: readonly Place[]): Place[] {
+  const before = new Map(previous.map((p) => [p.id, p]))
+  const seen = new Map<string, number>()
+  return layers.map((layer) => {
+    const ordinal = (seen.get(layer.kind) ?? 0) + 1
+    seen.set(layer.kind, ordinal)
+    const id = ordinal === 1 ? layer.kind : `${layer.kind}-${ordinal}`
+    const was = before.get(id)
+    if (was !== undefined && sameOptions(was.layer, layer)) return { id, layer, built: was.built }
+    return { id, layer, built: layer.build(layerEnv(env, id), was?.built) }
+  })
+}
+
+function layerEnv(env: Env, id: string): Env {
+  return { ...envOf(env, `${env.path}/${id}`), share: env.share }
+}
+
+/** Plain options are compared by value; gates and functions in them only by identity. */
+function sameOptions(a: Layer, b: Layer): boolean {
+  return a === b || (a.kind === b.kind && same(a.options, b.options))
+}
+
+function isLayer(value: object): value is Layer {
+  return 'build' in value && 'options' in value
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null || Array.isArray(value)
+}
+
+function same(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  if (isLayer(a) && isLayer(b)) return sameOptions(a, b)
+  if (!isPlain(a) || !isPlain(b)) return false
+  const left = Object.entries(a)
+  if (left.length !== Object.keys(b).length) return false
+  return left.every(([key, value]) => same(value, (b as Record<string, unknown>)[key]))
+}
+
+function fuse(places: readonly Place[], env: Env): Policy[] {
+  const steps: Policy[] = []
+  let gates: Gate[] = []
+  const flush = () => {
+    if (gates.length > 0) steps.push(new Admission(gates, env))
+    gates = []
+  }
+  for (const { built } of places) {
+    if (isGate(built)) gates.push(built)
+    else {
+      flush()
+      steps.push(built)
+    }
+  }
+  flush()
+  return steps
+}
+
+function compose(steps: readonly Policy[], end: Next): Next {
+  return steps.reduceRight<Next>((inner, policy) => (call, done) => policy.run(call, inner, done), end)
+}

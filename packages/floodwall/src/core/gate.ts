@@ -1,0 +1,184 @@
+import type { Criticality } from './call.ts'
+import type { Verdict } from './outcome.ts'
+
+/** What a gate may know of a call. A gate must not keep it: it is the call itself. */
+export interface Ask {
+  /** The runtime's clock when the gate is asked, in milliseconds. */
+  readonly now: number
+  /** When the operation must have ended, on the same clock; Infinity when nobody said. */
+  readonly deadline: number
+  readonly criticality: Criticality
+  /** Units of the gate's capacity that the call needs; 1 unless the caller says otherwise. */
+  readonly cost: number
+  /** Whose call it is, for keyed gates; '' when nobody said. */
+  readonly key: string | number
+}
+
+/** Why a gate said no. Closed: docs, metrics and the playbook have an entry for each. */
+export type Reason =
+  /** The breaker is open. */
+  | 'open'
+  /** The breaker is half-open and its probes are all running. */
+  | 'probing'
+  /** An operator forced the breaker open. */
+  | 'forced'
+  /** Every slot of the bulkhead is taken. */
+  | 'full'
+  /** The rate is used up for now. */
+  | 'rate'
+  /** The waiting room has no place left. */
+  | 'queue-full'
+  /** It waited as long as it may. */
+  | 'queue-timeout'
+  /** Too little time remains before the deadline. */
+  | 'deadline'
+  /** The pipeline was closed. */
+  | 'closed'
+
+/** A no: nothing was taken, nothing ran. Carries its gate and its numbers, so that every refusal explains itself. */
+export class Rejection {
+  readonly gate: Refuser
+  readonly reason: Reason
+  /** When asking again makes sense, in milliseconds from now; 0: no estimate. */
+  readonly retryAfterMs: number
+  /** The value the decision looked at (slots taken, tokens left, failure share) and the limit it met. */
+  readonly value: number
+  readonly limit: number
+  /** True when this call can never pass, however long it waits (it costs more than the burst). */
+  readonly never: boolean
+
+  constructor(gate: Refuser, reason: Reason, retryAfterMs: number, value: number, limit: number, never = false) {
+    this.gate = gate
+    this.reason = reason
+    this.retryAfterMs = retryAfterMs
+    this.value = value
+    this.limit = limit
+    this.never = never
+  }
+
+  get ok(): false {
+    return false
+  }
+
+  /** One sentence with the numbers. */
+  get why(): string {
+    return this.gate.explain?.(this) ?? this.reason
+  }
+}
+
+/** Who says no: a gate, a waiting room, a deadline. */
+export interface Refuser {
+  readonly kind: string
+  /** Where it stands: `'inventory/breaker'`. */
+  readonly path: string
+  explain?(rejection: Rejection): string
+}
+
+/** JSON-safe, finite numbers; each kind publishes a schema of its own. */
+export type Snapshot = { readonly kind: string } & { readonly [field: string]: unknown }
+
+/**
+ * Says yes or no to one unit of work, now, without I/O. It sees time only as an argument, holds no timers and needs no disposal.
+ * Usable bare: `const permit = gate.tryAcquire(ask)`, then exactly one of `permit.settle(...)` and `permit.cancel(...)`.
+ */
+export interface Gate extends Refuser {
+  /** Occupancy: the permit ends with the work. Without it the gate is after evidence, and its permit ends with the outcome. */
+  readonly holds?: boolean
+  /** The gate judges latency: `tookMs` is then measured by two precise clock reads. */
+  readonly timed?: boolean
+  /** A no has taken nothing. */
+  tryAcquire(ask: Ask): Permit | Rejection
+  /** The work ran and ended so. Called by the permit, at most once. */
+  settled(permit: Permit, verdict: Verdict, tookMs: number, now: number): void
+  /** Nothing ran: token, slot, probe go back. Called by the permit, at most once and never after `settled`. */
+  cancelled(permit: Permit, now: number): void
+  /** Calls `wake` whenever capacity comes back, after it did; returns the way to stop. For waiting rooms, also across pipelines. */
+  onFree?(wake: () => void): () => void
+  /** True when the gate could be forgotten and made anew without anybody noticing. */
+  idle?(now: number): boolean
+  inspect(now: number): Snapshot
+}
+
+/**
+ * A yes, with two ends of which the first counts: `settle` (it ran) or `cancel` (nothing ran). One final class for all gates, so that one
+ * hidden class runs through every hot loop.
+ */
+export class Permit {
+  /** The gate's own numbers: the epoch in which the permit was given (a result from an older one never decides), and what it took. */
+  readonly generation: number
+  readonly tag: number
+  /** @internal The next permit of the same acquisition. */
+  next: Permit | null = null
+  private gate: Gate | null
+
+  constructor(gate: Gate, generation: number, tag = 0) {
+    this.gate = gate
+    this.generation = generation
+    this.tag = tag
+  }
+
+  get ok(): true {
+    return true
+  }
+
+  /** True while neither end has come. */
+  get open(): boolean {
+    return this.gate !== null
+  }
+
+  /** @internal */
+  get holds(): boolean {
+    return this.gate !== null && this.gate.holds === true
+  }
+
+  /** It ran, ended with `verdict` and took `tookMs`; `now` is the runtime's clock. */
+  settle(verdict: Verdict, tookMs: number, now: number): void {
+    const gate = this.gate
+    if (gate === null) return
+    this.gate = null
+    gate.settled(this, verdict, tookMs, now)
+  }
+
+  /** Nothing ran. */
+  cancel(now: number): void {
+    const gate = this.gate
+    if (gate === null) return
+    this.gate = null
+    gate.cancelled(this, now)
+  }
+}
+
+/**
+ * Acquires every gate, first to last, or none: on the first no, what was taken goes back. Returns the permits as a chain (see
+ * {@link settleAll}, {@link cancelAll}), or the refusal.
+ */
+export function acquireAll(gates: readonly Gate[], ask: Ask): Permit | Rejection {
+  let held: Permit | null = null
+  for (let i = 0; i < gates.length; i++) {
+    const answer: Permit | Rejection = (gates[i] as Gate).tryAcquire(ask)
+    if (!answer.ok) {
+      if (held !== null) cancelAll(held, ask.now)
+      return answer
+    }
+    answer.next = held
+    held = answer
+  }
+  if (held === null) throw new RangeError('acquireAll: expected at least one gate')
+  return held
+}
+
+/** Settles every permit of a chain. */
+export function settleAll(held: Permit, verdict: Verdict, tookMs: number, now: number): void {
+  for (let p: Permit | null = held, next: Permit | null; p !== null; p = next) {
+    next = p.next
+    p.settle(verdict, tookMs, now)
+  }
+}
+
+/** Cancels every permit of a chain. */
+export function cancelAll(held: Permit, now: number): void {
+  for (let p: Permit | null = held, next: Permit | null; p !== null; p = next) {
+    next = p.next
+    p.cancel(now)
+  }
+}

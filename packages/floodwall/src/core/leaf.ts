@@ -1,0 +1,105 @@
+import type { Call } from './call.ts'
+import { answered, failed, type Outcome, verdictByDefault } from './outcome.ts'
+import type { Done, Next } from './policy.ts'
+
+// The innermost step: runs the work and stamps the verdict. The only place where a stranger's code is called, so the only try/catch.
+
+/** Runs the call's work. */
+export const leaf: Next = (call, done) => {
+  if (call.cancelled) return done(call.cancellation())
+  call.begin()
+  call.wait(done)
+  if (call.callbacks) return runCallbacks(call)
+  let result: unknown
+  try {
+    result = (call.work as (call: Call) => unknown)(call)
+    if (isNative(result)) {
+      result.then(
+        (value) => finish(call, true, value),
+        (error: unknown) => finish(call, false, error),
+      )
+      return
+    }
+    // Reading `then` runs a stranger's getter, which may throw: inside the try.
+    if (isThenable(result)) {
+      Promise.resolve(result).then(
+        (value) => finish(call, true, value),
+        (error: unknown) => finish(call, false, error),
+      )
+      return
+    }
+  } catch (error) {
+    return finish(call, false, error)
+  }
+  finish(call, true, result)
+}
+
+function finish(call: Call, ok: boolean, value: unknown): void {
+  const done = call.take()
+  // Cancelled meanwhile: the caller has its answer, only the occupancy ends here.
+  if (done === null) return call.end(undefined)
+  const outcome = judge(call, ok, value)
+  call.end(undefined)
+  done(outcome)
+}
+
+function runCallbacks(call: Call): void {
+  let open = true
+  const answer: Done = (outcome) => {
+    if (!open) return
+    open = false
+    const done = call.take()
+    call.end(undefined)
+    if (done !== null) done(outcome)
+  }
+  try {
+    ;(call.work as Next)(call, answer)
+  } catch (error) {
+    answer(judge(call, false, error))
+  }
+}
+
+/** A promise whose `then` we may call directly: one of this realm, not a subclass that could call back twice. */
+export function isNative(value: unknown): value is Promise<unknown> {
+  return value instanceof Promise && value.constructor === Promise
+}
+
+/** A promise of anybody's. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
+  return typeof (value as { then?: unknown }).then === 'function'
+}
+
+/** The outcome of a work that returned (`ok`) or threw. */
+export function judge(call: Call, ok: boolean, value: unknown): Outcome<unknown> {
+  const classify = call.init.classify ?? call.host.classify
+  if (ok && classify === verdictByDefault) return answered(value)
+  let verdict = 'failure' as Outcome<unknown>['verdict']
+  try {
+    verdict = classify(ok, value, call)
+  } catch {
+    // A classifier that throws must not lose the call; failure is the verdict that hides nothing.
+  }
+  const { retryAfterMs, noRetry } = verdict === 'success' ? NO_WISH : wishOf(value)
+  return ok ? answered(value, verdict, retryAfterMs, noRetry) : failed(value, verdict, true, retryAfterMs, noRetry)
+}
+
+interface Wish {
+  readonly retryAfterMs: number
+  readonly noRetry: boolean
+}
+
+const NO_WISH: Wish = { retryAfterMs: 0, noRetry: false }
+
+/** What the target asked for: adapters put `retryAfterMs` and `noRetry` on the error or the answer that they hand up. */
+function wishOf(value: unknown): Wish {
+  if (typeof value !== 'object' || value === null) return NO_WISH
+  try {
+    const { retryAfterMs, noRetry } = value as Partial<Record<keyof Wish, unknown>>
+    const wait =
+      typeof retryAfterMs === 'number' && Number.isFinite(retryAfterMs) && retryAfterMs > 0 ? retryAfterMs : 0
+    return wait === 0 && noRetry !== true ? NO_WISH : { retryAfterMs: wait, noRetry: noRetry === true }
+  } catch {
+    return NO_WISH
+  }
+}

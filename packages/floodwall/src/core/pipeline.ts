@@ -1,0 +1,252 @@
+import { Admission } from './admission.ts'
+import { Call, type Criticality, type Host, type Init, type Work } from './call.ts'
+import { type Built, Chain } from './chain.ts'
+import { tie } from './edge.ts'
+import { rejectedError } from './errors.ts'
+import { type FloodEvent, type Listener, Listeners } from './event.ts'
+import { type Permit, type Refuser, Rejection, type Snapshot } from './gate.ts'
+import { type Layer, showOptions } from './layer.ts'
+import { isNative, isThenable, judge } from './leaf.ts'
+import { type Classify, type Outcome, refused, type Verdict, verdictByDefault } from './outcome.ts'
+import type { Done, Next } from './policy.ts'
+import { Refusals } from './refusals.ts'
+import { type Env, envOf, type Runtime, type Shared } from './runtime.ts'
+import { systemRuntime } from './system.ts'
+
+/** What a pipeline may be told besides its layers. */
+export interface PipelineOptions {
+  /** Where time, chance and timers come from. Default: the real ones. */
+  readonly runtime?: Runtime
+  /** Turns answers and errors into verdicts. Default: {@link verdictByDefault}. */
+  readonly classify?: Classify
+  /** For calls that do not say. Default: `critical`. */
+  readonly criticality?: Criticality
+  /** Objects that pipelines share by name. Default: none are shared. */
+  readonly shared?: Shared
+}
+
+const NOTHING: Init = Object.freeze({})
+
+/**
+ * Layers around work, outermost first. Sync and callbacks inside, promises at the edge; throws only at the edge, and what it throws is the
+ * work's own error by identity, a `RejectedError` (nothing ran) or a `TimeoutError`.
+ */
+export class Pipeline implements Refuser {
+  readonly kind = 'pipeline'
+  readonly path: string
+  private readonly env: Env
+  private readonly host: Host
+  private readonly listeners = new Listeners()
+  private readonly refusals = new Refusals()
+  private readonly counts: Record<Verdict | 'refused', number> = {
+    success: 0,
+    failure: 0,
+    timeout: 0,
+    overload: 0,
+    ignored: 0,
+    refused: 0,
+  }
+  private running = 0
+  private closed = false
+  private chain: Chain
+
+  constructor(name: string, layers: readonly Layer[], options: PipelineOptions = {}) {
+    const {
+      runtime = systemRuntime,
+      classify = verdictByDefault,
+      criticality = 'critical',
+      shared = new Map(),
+    } = options
+    this.path = name
+    this.env = { ...envOf(runtime, name, shared), emit: (event) => this.tell(event, runtime) }
+    this.host = { env: this.env, classify, criticality }
+    this.chain = new Chain(layers, this.env)
+  }
+
+  /** Runs `work` and resolves to its answer, or rejects. */
+  call<T>(work: (call: Call) => T | PromiseLike<T>, init: Init = NOTHING): Promise<T> {
+    const call = this.make(work, false, init)
+    const { gatesOnly } = this.chain
+    if (gatesOnly !== null && !tied(init) && !this.closed) return this.direct(call, gatesOnly) as Promise<T>
+    return new Promise<T>((resolve, reject) => {
+      this.run(call, (outcome) => {
+        this.count(outcome)
+        if (outcome.ok) resolve(outcome.value as T)
+        else rejectSoon(reject, outcome)
+      })
+    })
+  }
+
+  /** The same as a value that never throws: at once when nothing had to be waited for (a refusal), else as a promise. `await` takes both. */
+  outcome<T>(work: (call: Call) => T | PromiseLike<T>, init: Init = NOTHING): Outcome<T> | Promise<Outcome<T>> {
+    let now: Outcome<T> | undefined
+    let later: ((outcome: Outcome<T>) => void) | undefined
+    this.run(this.make(work, false, init), (outcome) => {
+      this.count(outcome)
+      if (later === undefined) now = outcome as Outcome<T>
+      else later(outcome as Outcome<T>)
+    })
+    if (now !== undefined) return now
+    return new Promise((resolve) => {
+      later = resolve
+    })
+  }
+
+  /** The same without promises: `work(call, done)` answers by calling `done` once; `done` here gets the outcome once. */
+  start(work: Next, done: Done, init: Init = NOTHING): void {
+    this.run(this.make(work, true, init), (outcome) => {
+      this.count(outcome)
+      done(outcome)
+    })
+  }
+
+  /** `fn` under this pipeline: same arguments, same `this`. */
+  wrap<This, A extends unknown[], T>(
+    fn: (this: This, ...args: A) => T | PromiseLike<T>,
+  ): (this: This, ...args: A) => Promise<T> {
+    const { call } = this
+    const self = this
+    return function wrapped(this: This, ...args: A): Promise<T> {
+      return call.call(self, () => fn.apply(this, args)) as Promise<T>
+    }
+  }
+
+  /** Calls `listener` for each event of this pipeline until the returned handle is disposed of. */
+  on(listener: Listener): Disposable {
+    return this.listeners.add(listener)
+  }
+
+  /** Swaps the layers in one step. A bad layer changes nothing; unchanged layers keep their objects, changed ones adopt their state. */
+  reload(layers: readonly Layer[]): void {
+    const { chain, changes } = this.chain.replaced(layers)
+    this.chain = chain
+    this.env.emit({ type: 'reloaded', at: this.env.now(), path: this.path, ...changes })
+  }
+
+  /** The gate or policy built in place `path` (`'inventory/breaker'`, or its last part), for steering by hand. */
+  find(path: string): Built | undefined {
+    return this.chain.find(path) ?? this.chain.find(`${this.path}/${path}`)
+  }
+
+  /** What is, now: JSON-safe. */
+  inspect(): Snapshot {
+    const now = this.env.now()
+    const { counts, running } = this
+    return {
+      kind: this.kind,
+      path: this.path,
+      running,
+      calls: { ...counts },
+      refusals: this.refusals.inspect(),
+      listenerFailures: this.listeners.failures,
+      layers: this.chain.inspect(now),
+    }
+  }
+
+  /** The order of the layers and their settings, for people. */
+  explain(): string {
+    const rows = this.chain.layers.map(({ layer }, i) =>
+      `  ${i + 1}. ${layer.kind} ${showOptions(layer.options)}`.trimEnd(),
+    )
+    return [this.path, ...rows].join('\n')
+  }
+
+  /** Ends every wait: queued and waiting callers are refused, new calls too; what runs may finish. Twice is harmless. */
+  close(): void {
+    if (this.closed) return
+    this.closed = true
+    this.chain.close()
+    this.listeners.clear()
+  }
+
+  private make(work: Work, callbacks: boolean, init: Init): Call {
+    return new Call(this.host, work, callbacks, init, 0, 0, null)
+  }
+
+  /** `done` must count the outcome: one closure per call is cheaper than two. */
+  private run(call: Call, done: Done): void {
+    this.running++
+    if (this.closed) return done(refused(new Rejection(this, 'closed', 0, 0, 0, true)))
+    if (!tied(call.init)) return this.chain.first(call, done)
+    const untying = tie(call, done)
+    if (untying !== undefined) this.chain.first(call, untying)
+  }
+
+  /** Gates alone: the permits are settled in the caller's own reaction, with no promise of ours (2.6x the bare call instead of 4.4x). */
+  private direct(call: Call, admission: Admission): Promise<unknown> {
+    this.running++
+    const held = admission.acquire(call)
+    if (!held.ok) {
+      const outcome = refused(held)
+      this.count(outcome)
+      return new Promise((_, reject) => rejectSoon(reject, outcome))
+    }
+    const since = admission.start(call)
+    call.begin()
+    let result: unknown
+    try {
+      result = (call.work as (call: Call) => unknown)(call)
+      if (!isNative(result)) {
+        if (isThenable(result)) result = Promise.resolve(result)
+        else {
+          this.settle(call, admission, held, since, true, result)
+          return Promise.resolve(result)
+        }
+      }
+    } catch (error) {
+      this.settle(call, admission, held, since, false, error)
+      return new Promise((_, reject) => void ready.then(() => reject(error)))
+    }
+    return (result as Promise<unknown>).then(
+      (value) => {
+        this.settle(call, admission, held, since, true, value)
+        return value
+      },
+      (error: unknown) => {
+        this.settle(call, admission, held, since, false, error)
+        throw error
+      },
+    )
+  }
+
+  private settle(call: Call, admission: Admission, held: Permit, since: number, ok: boolean, value: unknown): void {
+    const { verdict } = this.host.classify === verdictByDefault && ok ? SUCCESS : judge(call, ok, value)
+    call.end(undefined)
+    admission.end(call, held, since, verdict, true)
+    this.running--
+    this.counts[verdict]++
+  }
+
+  private count(outcome: Outcome<unknown>): void {
+    this.running--
+    if (outcome.rejection === undefined) this.counts[outcome.verdict]++
+    else {
+      this.counts.refused++
+      const { env } = this
+      this.refusals.add(outcome.rejection, env.now(), env.emit)
+    }
+  }
+
+  private tell(event: FloodEvent, runtime: Runtime): void {
+    this.listeners.emit(event)
+    runtime.emit(event)
+  }
+}
+
+const SUCCESS = { verdict: 'success' } as const
+
+/** A pipeline of `layers`, outermost first, around any work. Bare pipelines have no hidden defaults: what is not listed is not there. */
+export function pipeline(name: string, layers: readonly Layer[], options?: PipelineOptions): Pipeline {
+  return new Pipeline(name, layers, options)
+}
+
+function tied(init: Init): boolean {
+  return init !== NOTHING && (init.signal !== undefined || init.parent !== undefined || init.within !== undefined)
+}
+
+const ready = Promise.resolve()
+
+/** Rejecting at once makes V8 book an unhandled rejection and take it back (6.3x a caught rejection); one microtask later it does not (3.7x). */
+function rejectSoon(reject: (error: unknown) => void, outcome: Outcome<unknown>): void {
+  void ready.then(() => reject(outcome.rejection === undefined ? outcome.error : rejectedError(outcome.rejection)))
+}

@@ -1,0 +1,49 @@
+export { Breaker, breaker } from './algorithms/gates/breaker.ts'
+export type { BreakerOptions, BreakerSettings, BreakerState } from './algorithms/gates/breaker-settings.ts'
+export { Keyed, type KeyedOptions, type KeyOf, keyed } from './algorithms/gates/keyed.ts'
+export { type BulkheadOptions, bulkhead, Semaphore } from './algorithms/gates/semaphore.ts'
+export { Shadow, type ShadowOptions, shadow } from './algorithms/gates/shadow.ts'
+export { type RateOptions, rateLimit, TokenBucket } from './algorithms/gates/token-bucket.ts'
+export type { Call, Criticality, Endpoint, Init } from './core/call.ts'
+export { type Duration, showMs, toMs } from './core/duration.ts'
+export {
+  ConfigError,
+  type ConfigIssue,
+  isConfigError,
+  isRejected,
+  isTimeout,
+  RejectedError,
+  TimeoutError,
+} from './core/errors.ts'
+export type { FloodEvent, Listener } from './core/event.ts'
+export {
+  type Ask,
+  acquireAll,
+  cancelAll,
+  type Gate,
+  Permit,
+  type Reason,
+  type Refuser,
+  Rejection,
+  type Snapshot,
+  settleAll,
+} from './core/gate.ts'
+export { around, gate, type Kind, kindOf, type Layer, snapshotBase } from './core/layer.ts'
+export {
+  answered,
+  type Classify,
+  failed,
+  type Outcome,
+  refused,
+  type Verdict,
+  verdictByDefault,
+} from './core/outcome.ts'
+export { type Pipeline, type PipelineOptions, pipeline } from './core/pipeline.ts'
+export type { AsyncPolicy, Done, Next, Policy } from './core/policy.ts'
+export { type Env, envOf, type Runtime, type Shared } from './core/runtime.ts'
+export { systemRuntime } from './core/system.ts'
+export { type BalanceOptions, balance } from './policies/balance.ts'
+export { type DeadlineOptions, deadline } from './policies/deadline.ts'
+export { type QueueOptions, queue } from './policies/queue.ts'
+export { type RetryOptions, retry } from './policies/retry.ts'
+export { type TimeoutOptions, timeout } from './policies/timeout.ts'

@@ -1,0 +1,82 @@
+import * as v from 'valibot'
+import { AlarmList } from '../core/alarms.ts'
+import type { Call } from '../core/call.ts'
+import { showMs } from '../core/duration.ts'
+import { type Refuser, Rejection, type Snapshot } from '../core/gate.ts'
+import { type Kind, kindOf, snapshotBase } from '../core/layer.ts'
+import { refused } from '../core/outcome.ts'
+import type { Done, Next, Policy } from '../core/policy.ts'
+import type { Env } from '../core/runtime.ts'
+import { positiveSpan, spanOrZero } from '../core/schema.ts'
+import { Due } from './due.ts'
+
+// How long may the whole operation take, queues, backoffs and all attempts included?
+//
+// Source: deadline propagation, "Site Reliability Engineering", ch. 22. A deadline only shrinks: who was called with 300 ms left has 300 ms,
+// whatever `within` says. Work that cannot be done in the time that is left is refused before it starts.
+
+const deadlineOptions = v.strictObject({
+  /** The time of the whole operation. */
+  within: positiveSpan,
+  /** With less than this left, do not even start. Default 0: start while any time is left. */
+  floor: v.optional(spanOrZero, 0),
+})
+
+export type DeadlineOptions = v.InferInput<typeof deadlineOptions>
+type DeadlineSettings = v.InferOutput<typeof deadlineOptions>
+
+const deadlineSnapshot = v.strictObject({ ...snapshotBase('deadline'), withinMs: v.number(), expired: v.number() })
+
+export class Deadline implements Policy, Refuser {
+  readonly kind = 'deadline'
+  readonly path: string
+  private readonly env: Env
+  private readonly withinMs: number
+  private readonly floorMs: number
+  private readonly alarms: AlarmList
+  private expired = 0
+
+  constructor(settings: DeadlineSettings, env: Env) {
+    this.path = env.path
+    this.env = env
+    this.withinMs = settings.within
+    this.floorMs = settings.floor
+    this.alarms = new AlarmList(settings.within, env)
+  }
+
+  run(call: Call, next: Next, done: Done): void {
+    const now = this.env.now()
+    const left = call.deadline - now
+    if (left <= this.floorMs)
+      return done(refused(new Rejection(this, 'deadline', 0, Math.max(0, left), this.floorMs, true)))
+    // The caller's own deadline comes first, and its owner ends the call.
+    if (left <= this.withinMs) return next(call, done)
+    call.deadline = now + this.withinMs
+    const due = new Due(call, 'deadline', this.path, this.withinMs)
+    this.alarms.add(due)
+    next(call, (outcome) => {
+      if (due.rang) {
+        this.expired++
+        call.absorb()
+      } else this.alarms.remove(due)
+      done(outcome)
+    })
+  }
+
+  explain(rejection: Rejection): string {
+    return `${showMs(rejection.value)} left before the deadline`
+  }
+
+  inspect(): Snapshot {
+    const { kind, path, withinMs, expired } = this
+    return { kind, path, withinMs, expired }
+  }
+}
+
+/** The whole operation is given `within`, or what its caller has left. */
+export const deadline: Kind<DeadlineOptions, DeadlineSettings> = kindOf({
+  kind: 'deadline',
+  options: deadlineOptions,
+  snapshot: deadlineSnapshot,
+  build: (settings, env) => new Deadline(settings, env),
+})

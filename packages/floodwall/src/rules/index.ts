@@ -1,0 +1,2 @@
+export { builtIn, type Kinds, kindsOf } from './kinds.ts'
+export { parseLayers } from './layers.ts'
