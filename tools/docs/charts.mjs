@@ -1,0 +1,43 @@
+// Draws every picture of the documents: `npm run docs:charts`. The lines are those of real layers in virtual time, seeded.
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { balanceOverAnOutage } from './charts/balance.mjs'
+import { breakerOverAnOutage, breakerStates } from './charts/breaker.mjs'
+import { bulkheadAroundASlowTarget } from './charts/bulkhead.mjs'
+import { deadlineAlongAChain } from './charts/deadline.mjs'
+import { bothSides, gatePolicyPipeline, twoEnds } from './charts/house.mjs'
+import { keyedLimits } from './charts/keyed.mjs'
+import { queueByOrder } from './charts/queue.mjs'
+import { tokensOfABucket } from './charts/rate-limit.mjs'
+import { backoffCeilings, budgetInAnOutage } from './charts/retry.mjs'
+import { shadowOfALimit } from './charts/shadow.mjs'
+import { twoMoments } from './charts/timeout.mjs'
+
+export const folder = fileURLToPath(new URL('../../docs/pictures', import.meta.url))
+
+/** The pictures by file name. */
+export const pictures = /** @type {Readonly<Record<string, () => string>>} */ ({
+  'balance.svg': balanceOverAnOutage,
+  'breaker.svg': breakerOverAnOutage,
+  'breaker-states.svg': breakerStates,
+  'bulkhead.svg': bulkheadAroundASlowTarget,
+  'deadline.svg': deadlineAlongAChain,
+  'both-sides.svg': bothSides,
+  'gate-policy-pipeline.svg': gatePolicyPipeline,
+  'two-ends.svg': twoEnds,
+  'keyed.svg': keyedLimits,
+  'queue.svg': queueByOrder,
+  'rate-limit.svg': tokensOfABucket,
+  'retry-backoff.svg': backoffCeilings,
+  'retry-budget.svg': budgetInAnOutage,
+  'shadow.svg': shadowOfALimit,
+  'timeout.svg': twoMoments,
+})
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  mkdirSync(folder, { recursive: true })
+  for (const name of readdirSync(folder)) if (name.endsWith('.svg') && !(name in pictures)) rmSync(join(folder, name))
+  for (const [name, draw] of Object.entries(pictures)) writeFileSync(join(folder, name), draw())
+  console.log(`${Object.keys(pictures).length} pictures in docs/pictures`)
+}
