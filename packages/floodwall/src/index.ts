@@ -4,7 +4,7 @@ export { Keyed, type KeyedOptions, type KeyOf, keyed } from './algorithms/gates/
 export { type BulkheadOptions, bulkhead, Semaphore } from './algorithms/gates/semaphore.ts'
 export { Shadow, type ShadowOptions, shadow } from './algorithms/gates/shadow.ts'
 export { type RateOptions, rateLimit, TokenBucket } from './algorithms/gates/token-bucket.ts'
-export type { Call, Criticality, Endpoint, Init } from './core/call.ts'
+export type { Call } from './core/call.ts'
 export { type Duration, showMs, toMs } from './core/duration.ts'
 export {
   ConfigError,
@@ -28,7 +28,8 @@ export {
   type Snapshot,
   settleAll,
 } from './core/gate.ts'
-export { around, gate, type Kind, kindOf, type Layer, snapshotBase } from './core/layer.ts'
+export type { Criticality, Endpoint, Init } from './core/init.ts'
+export { around, gate, type Kind, kindOf, type Layer, snapshotOf } from './core/layer.ts'
 export {
   answered,
   type Classify,

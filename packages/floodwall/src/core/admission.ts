@@ -1,5 +1,5 @@
 import type { Call } from './call.ts'
-import { acquireAll, cancelAll, type Gate, type Permit, type Rejection, type Snapshot } from './gate.ts'
+import { acquireAll, cancelAll, type Gate, type Permit, type Rejection, type Snapshot, settleAll } from './gate.ts'
 import { refused, type Verdict } from './outcome.ts'
 import type { Done, Next, Policy } from './policy.ts'
 import type { Env } from './runtime.ts'
@@ -16,7 +16,6 @@ export class Admission implements Policy {
   private readonly env: Env
   private readonly only: Gate | null
   private readonly timed: boolean
-  private readonly mixed: boolean
 
   constructor(gates: readonly Gate[], env: Env) {
     this.gates = gates
@@ -24,7 +23,6 @@ export class Admission implements Policy {
     this.env = env
     this.only = gates.length === 1 ? (gates[0] as Gate) : null
     this.timed = gates.some((g) => g.timed === true)
-    this.mixed = gates.some((g) => g.holds === true) && gates.some((g) => g.holds !== true)
   }
 
   run(call: Call, next: Next, done: Done): void {
@@ -39,34 +37,31 @@ export class Admission implements Policy {
 
   /** All permits, as a chain, or the first refusal. */
   acquire(call: Call): Permit | Rejection {
-    call.now = this.env.now()
+    // Where a gate judges latency, the reading that it needs serves as the time of asking too.
+    call.host.now = this.timed ? this.env.precise() : this.env.now()
     return this.only === null ? acquireAll(this.gates, call) : this.only.tryAcquire(call)
   }
 
-  /** When the work began: a precise reading only where a gate judges latency. */
+  /** When the work began, right after {@link acquire}; -1 where no gate judges latency, which saves a boxed number. */
   start(call: Call): number {
-    return this.timed ? this.env.precise() : call.now
+    return this.timed ? call.host.now : -1
   }
 
   /** The outcome is known: ends the permits that are after evidence, and those of work that has ended. */
   end(call: Call, held: Permit, since: number, verdict: Verdict, ran: boolean): void {
     const now = this.timed ? this.env.precise() : this.env.now()
     if (!ran) return cancelAll(held, now)
-    const tookMs = now - since
-    if (this.only !== null && call.live === 0) return held.settle(verdict, tookMs, now)
-    this.endEach(call, held, since, verdict, tookMs, now)
+    const tookMs = this.timed ? now - since : 0
+    if (call.running) this.keepOccupancy(call, held, since, verdict, tookMs, now)
+    else if (this.only !== null) held.settle(verdict, tookMs, now)
+    else settleAll(held, verdict, tookMs, now)
   }
 
-  private endEach(call: Call, held: Permit, since: number, verdict: Verdict, tookMs: number, now: number): void {
-    if (this.mixed || call.live > 0) {
-      // Evidence first: a freed slot wakes a waiter at once, and the waiter must meet a breaker that knows this outcome already.
-      for (let p: Permit | null = held; p !== null; p = p.next) if (!p.holds) p.settle(verdict, tookMs, now)
-    }
-    const running = call.live > 0
+  /** The work still runs: evidence ends now, occupancy with the work. */
+  private keepOccupancy(call: Call, held: Permit, since: number, verdict: Verdict, tookMs: number, now: number): void {
     for (let p: Permit | null = held, next: Permit | null; p !== null; p = next) {
       next = p.next
-      if (!p.open) continue
-      if (running) call.keep(p, since, verdict)
+      if (p.holds) call.keep(p, since, verdict)
       else p.settle(verdict, tookMs, now)
     }
   }

@@ -10,13 +10,16 @@ import type { Env } from './runtime.ts'
 //
 // Invariant: once the turn is over a list has a timer if and only if it has alarms, so that nothing holds the process in vain.
 
+/** When the alarms of one turn ring; Infinity until that turn is over. One for all of them: a number field would be a box for each. */
+interface Stamp {
+  at: number
+}
+
 /** Something that rings after a span. Intrusive: it is its own list entry, so that waiting costs one object. */
 export abstract class Alarm {
-  /** When it rings, on the runtime's clock; Infinity until the turn that set it is over. */
-  at: number = Number.POSITIVE_INFINITY
+  /** @internal */ stamp: Stamp | null = null
   /** @internal */ previous: Alarm | null = null
   /** @internal */ following: Alarm | null = null
-  /** @internal */ listed = false
   /** Called once, by the list, unless the alarm was removed before. */
   abstract ring(): void
 }
@@ -28,8 +31,8 @@ export class AlarmList {
   private readonly env: Env
   private head: Alarm | null = null
   private tail: Alarm | null = null
-  /** The first of those that were added in this turn. */
-  private fresh: Alarm | null = null
+  /** Of the alarms that are added in this turn. */
+  private fresh: Stamp | null = null
   private cancelTimer: (() => void) | null = null
   private choreDue = false
 
@@ -40,27 +43,28 @@ export class AlarmList {
 
   /** Sets the alarm. One alarm is in one list at most. */
   add(alarm: Alarm): void {
-    alarm.listed = true
+    if (this.fresh === null) {
+      this.fresh = { at: Number.POSITIVE_INFINITY }
+      this.plan()
+    }
+    alarm.stamp = this.fresh
     alarm.following = null
     alarm.previous = this.tail
     if (this.tail === null) this.head = alarm
     else this.tail.following = alarm
     this.tail = alarm
-    if (this.fresh === null) this.fresh = alarm
-    if (!this.choreDue) this.planChore()
   }
 
   /** Takes the alarm back; nothing happens when it has rung or was removed already. */
   remove(alarm: Alarm): void {
-    if (!alarm.listed) return
+    if (alarm.stamp === null) return
     this.unlink(alarm)
-    if (this.head === null && !this.choreDue) this.planChore()
+    if (this.head === null) this.plan()
   }
 
   private unlink(alarm: Alarm): void {
     const { previous, following } = alarm
-    alarm.listed = false
-    if (this.fresh === alarm) this.fresh = following
+    alarm.stamp = null
     if (previous === null) this.head = following
     else previous.following = following
     if (following === null) this.tail = previous
@@ -69,7 +73,8 @@ export class AlarmList {
     alarm.following = null
   }
 
-  private planChore(): void {
+  private plan(): void {
+    if (this.choreDue) return
     this.choreDue = true
     this.env.soon(this.endOfTurn)
   }
@@ -77,14 +82,13 @@ export class AlarmList {
   private readonly endOfTurn = (): void => {
     this.choreDue = false
     if (this.fresh !== null) {
-      const at = this.env.precise() + this.spanMs
-      for (let alarm: Alarm | null = this.fresh; alarm !== null; alarm = alarm.following) alarm.at = at
+      this.fresh.at = this.env.precise() + this.spanMs
       this.fresh = null
-      if (this.cancelTimer === null) this.sleep(this.spanMs)
-    } else if (this.head === null && this.cancelTimer !== null) {
-      this.cancelTimer()
-      this.cancelTimer = null
     }
+    if (this.head === null) {
+      this.cancelTimer?.()
+      this.cancelTimer = null
+    } else if (this.cancelTimer === null) this.sleep(this.spanMs)
   }
 
   private sleep(ms: number): void {
@@ -94,13 +98,13 @@ export class AlarmList {
   private readonly sweep = (): void => {
     this.cancelTimer = null
     const now = this.env.precise()
-    while (this.head !== null && this.head.at <= now) {
+    while (this.head !== null && (this.head.stamp as Stamp).at <= now) {
       const due = this.head
       this.unlink(due)
       due.ring()
     }
     // ring() may have added alarms: those are fresh, and the end of the turn sees to them. At least 1 ms: Node's timers may come early.
-    const next = this.head as Alarm | null
-    if (next !== null && next !== this.fresh) this.sleep(Math.max(1, next.at - now))
+    const next = (this.head as Alarm | null)?.stamp?.at
+    if (next !== undefined && next !== Number.POSITIVE_INFINITY) this.sleep(Math.max(1, next - now))
   }
 }

@@ -1,52 +1,8 @@
+import { Aside, type Holding } from './aside.ts'
 import type { Ask, Permit } from './gate.ts'
-import { type Classify, failed, type Outcome, type Verdict } from './outcome.ts'
-import type { Done, Next } from './policy.ts'
-import type { Env } from './runtime.ts'
-
-/** Who goes first under overload; inherited by every call made on behalf of this one. The default for production is `critical`. */
-export type Criticality = 'criticalPlus' | 'critical' | 'sheddablePlus' | 'sheddable'
-
-/** One of several targets that do the same work. */
-export interface Endpoint {
-  /** Unique in its cluster, fit for a label: `'10.0.0.1:8080'`. */
-  readonly id: string
-}
-
-/** What a caller may say about a call. Everything is optional. */
-export interface Init {
-  /** The call on whose behalf this one is made: deadline, abort and criticality are inherited. */
-  readonly parent?: Call
-  /** Milliseconds for the whole operation; a parent's deadline can only be shortened. */
-  readonly within?: number
-  /** Ends the call; its reason comes through by identity. */
-  readonly signal?: AbortSignal
-  readonly criticality?: Criticality
-  readonly cost?: number
-  readonly key?: string | number
-  /** Executing twice does no harm. Only then is work that may have run sent again. */
-  readonly idempotent?: boolean
-  /** The caller's own; floodwall does not look at it. */
-  readonly data?: unknown
-  readonly classify?: Classify
-}
-
-/** What the calls of one pipeline have in common. @internal */
-export interface Host {
-  readonly env: Env
-  readonly classify: Classify
-  readonly criticality: Criticality
-}
-
-/** Work as a function of the call, or as callbacks (`start`). @internal */
-export type Work = ((call: Call) => unknown) | Next
-
-/** Occupancy that outlived its outcome: the caller has gone, the work has not. */
-interface Holding {
-  readonly permit: Permit
-  readonly since: number
-  readonly verdict: Verdict
-  readonly next: Holding | null
-}
+import type { Criticality, Endpoint, Host, Init, Work } from './init.ts'
+import { failed, type Outcome, type Verdict } from './outcome.ts'
+import type { Done } from './policy.ts'
 
 /** How long a `hold()` lasts when its owner forgets to end it: 5 minutes, longer than any sensible body. */
 const HOLD_MS = 300_000
@@ -56,49 +12,62 @@ const HOLD_MS = 300_000
  * step that waits (the work, a queue, a backoff), and the outcome flows outward as always: so every layer hears of it, once.
  */
 export class Call implements Ask {
-  /** @internal Written by each group of gates, on entry. */
-  now: number
-  /** On the runtime's clock; Infinity when there is none. */
-  deadline: number
   readonly init: Init
-  /** 0 for the first. */
-  readonly attempt: number
   /** @internal */ readonly host: Host
   /** @internal */ readonly work: Work
   /** @internal Callback style: `work(call, done)`. */
   readonly callbacks: boolean
-  /** Where this attempt goes; set by a balancer. */
-  endpoint: Endpoint | null = null
-  /** @internal Works running under this call: its own, held streams, and those of later attempts. */
-  live = 0
-  private begun = false
+  /** Works running under this call, those of later attempts and held streams included; -1 before the first. */
+  private works = -1
+  /** A box: most calls have no deadline, and a number field would allocate one for each. */
+  private due: { readonly at: number } | null = null
   private waiting: Done | null = null
-  private holdings: Holding | null = null
-  private controller: AbortController | null = null
-  private readonly earlier: Call | null
-  private later: Call | null = null
-  private children: Set<Call> | null = null
-  private absorbed = false
-  private ended: { readonly error: unknown; readonly verdict: Verdict } | null = null
+  private aside: Aside | null = null
 
   /** @internal */
-  constructor(
-    host: Host,
-    work: Work,
-    callbacks: boolean,
-    init: Init,
-    now: number,
-    attempt: number,
-    earlier: Call | null,
-  ) {
-    this.now = now
-    this.deadline = earlier === null ? Number.POSITIVE_INFINITY : earlier.deadline
+  constructor(host: Host, work: Work, callbacks: boolean, init: Init) {
     this.init = init
-    this.attempt = attempt
     this.host = host
     this.work = work
     this.callbacks = callbacks
-    this.earlier = earlier
+  }
+
+  private get extra(): Aside {
+    this.aside ??= new Aside()
+    return this.aside
+  }
+
+  /** 0 for the first. */
+  get attempt(): number {
+    return this.aside === null ? 0 : this.aside.attempt
+  }
+
+  /** Where this attempt goes; set by a balancer. */
+  get endpoint(): Endpoint | null {
+    return this.aside === null ? null : this.aside.endpoint
+  }
+
+  set endpoint(to: Endpoint | null) {
+    this.extra.endpoint = to
+  }
+
+  /** True while the work, an earlier attempt's or a held stream still runs. */
+  get running(): boolean {
+    return this.works > 0
+  }
+
+  get now(): number {
+    return this.host.now
+  }
+
+  /** On the runtime's clock; Infinity when there is none. */
+  get deadline(): number {
+    return this.due === null ? Number.POSITIVE_INFINITY : this.due.at
+  }
+
+  /** Deadlines only shrink: a later one changes nothing. For policies. */
+  shrinkDeadline(at: number): void {
+    if (at < this.deadline) this.due = { at }
   }
 
   get criticality(): Criticality {
@@ -128,11 +97,12 @@ export class Call implements Ask {
 
   /** Aborted when the attempt is over before its time: timeout, deadline, caller gone. Made on first read; never aborted on success. */
   get signal(): AbortSignal {
-    if (this.controller === null) {
-      this.controller = new AbortController()
-      if (this.ended !== null) this.controller.abort(this.ended.error)
+    const { extra } = this
+    if (extra.controller === null) {
+      extra.controller = new AbortController()
+      if (extra.ended !== null) extra.controller.abort(extra.ended.error)
     }
-    return this.controller.signal
+    return extra.controller.signal
   }
 
   /**
@@ -148,19 +118,11 @@ export class Call implements Ask {
       cancelLapse()
       this.end(verdict)
     }
-    const cancelLapse = env.after(
-      withinMs,
-      () => {
-        env.emit({
-          type: 'lapsed',
-          at: env.now(),
-          path: env.path,
-          why: `a held answer was not ended within ${withinMs} ms`,
-        })
-        end('timeout')
-      },
-      true,
-    )
+    const lapse = () => {
+      env.emit({ type: 'lapsed', at: env.now(), path: env.path, why: `an answer was held for ${withinMs} ms` })
+      end('timeout')
+    }
+    const cancelLapse = env.after(withinMs, lapse, true)
     this.begin()
     return end
   }
@@ -171,11 +133,25 @@ export class Call implements Ask {
     return false
   }
 
+  private get earlier(): Call | null {
+    return this.aside === null ? null : this.aside.earlier
+  }
+
+  /** The attempt that began last: this one, or what policies further in made of it. */
+  private get latest(): Call {
+    let call: Call = this
+    for (let later = call.aside?.later; later != null; later = call.aside?.later) call = later
+    return call
+  }
+
   /** The next attempt of the same operation. */
   again(): Call {
-    const { host } = this
-    const next = new Call(host, this.work, this.callbacks, this.init, host.env.now(), this.attempt + 1, this)
-    this.later = next
+    const { latest } = this
+    const next = new Call(this.host, this.work, this.callbacks, this.init)
+    next.due = this.due
+    next.extra.attempt = latest.attempt + 1
+    next.extra.earlier = latest
+    latest.extra.later = next
     return next
   }
 
@@ -187,16 +163,9 @@ export class Call implements Ask {
     const { env } = this.host
     const now = env.now()
     const { parent: _parent, signal: _signal, within: _within, ...rest } = this.init
-    const call = new Call(
-      this.host,
-      this.work,
-      this.callbacks,
-      { ...rest, criticality: this.criticality },
-      now,
-      0,
-      null,
-    )
-    call.deadline = now + to.within
+    const init: Init = { ...rest, criticality: this.criticality }
+    const call = new Call(this.host, this.work, this.callbacks, init)
+    call.shrinkDeadline(now + to.within)
     env.after(
       to.within,
       () => call.cancel(new Error(`detached work (${to.reason}) had ${to.within} ms`), 'timeout'),
@@ -208,38 +177,48 @@ export class Call implements Ask {
 
   /** True once this attempt was cancelled: what still runs does so for nobody. */
   get cancelled(): boolean {
-    return this.ended !== null
+    return this.aside !== null && this.aside.ended !== null
   }
 
   /** For policies that repeat: true when somebody further out has ended the call, so that there is nobody to try again for. */
   get over(): boolean {
-    return this.ended !== null && !this.absorbed
+    return this.aside !== null && this.aside.ended !== null && !this.aside.absorbed
   }
 
   /** For policies that cancel: the cancel was mine, it ends here. Steps further out may go on (a retry after a timeout). */
   absorb(): void {
-    if (this.later !== null) this.later.absorb()
-    else this.absorbed = true
+    for (let call: Call | null = this; call !== null; call = call.extra.later) call.extra.absorbed = true
   }
 
   /** The outcome of a call that was cancelled. @internal */
   cancellation(): Outcome<never> {
-    return failed(this.ended?.error, this.ended?.verdict, this.begun)
+    const ended = this.extra.ended
+    return failed(ended?.error, ended?.verdict, this.works >= 0)
   }
 
   /**
-   * Ends the operation now, from outside: the innermost step that waits answers `error` with `verdict`. The first cancel counts. For
-   * policies; users abort the signal that they passed.
+   * Ends the operation now, from outside: the innermost step that waits answers `error` with `verdict`. The first cancel counts, until it
+   * is absorbed. For policies; users abort the signal that they passed.
    */
   cancel(error: unknown, verdict: Verdict): void {
-    if (this.later !== null) return this.later.cancel(error, verdict)
-    if (this.ended !== null) return
-    this.ended = { error, verdict }
+    // Earlier attempts hear of it as well: parts of them may still run, and a step further out may wait there.
+    for (let call: Call | null = this; call !== null; ) {
+      // Read first: who hears of this may begin another attempt, which is not meant.
+      const later: Call | null = call.extra.later
+      if (!call.over) call.stop(error, verdict)
+      call = later
+    }
+  }
+
+  private stop(error: unknown, verdict: Verdict): void {
+    const { extra } = this
+    extra.ended = { error, verdict }
+    extra.absorbed = false
     // Taken first: an abort listener may run the work's own end at once, and the reason must win over its consequence.
     const done = this.waiting
     this.waiting = null
-    this.controller?.abort(error)
-    if (this.children !== null) for (const child of [...this.children]) child.cancel(error, 'ignored')
+    extra.controller?.abort(error)
+    if (extra.children !== null) for (const child of [...extra.children]) child.cancel(error, 'ignored')
     if (done !== null) done(this.cancellation())
   }
 
@@ -247,7 +226,7 @@ export class Call implements Ask {
    * For steps that wait: from now until {@link resume}, a cancel is answered through `done`. One step waits at a time, the innermost.
    */
   wait(done: Done): void {
-    if (this.ended !== null) return done(this.cancellation())
+    if (this.over) return done(this.cancellation())
     this.waiting = done
   }
 
@@ -258,53 +237,59 @@ export class Call implements Ask {
     return was
   }
 
-  /** @internal The continuation of the waiting step, taken once. */
+  /** @internal The work runs, and answers through `done` unless a cancel is faster. */
+  run(done: Done): void {
+    this.begin()
+    this.waiting = done
+  }
+
+  /** @internal The work's continuation, taken once; null after a cancel: who waits then is somebody else (a retry after a timeout). */
   take(): Done | null {
+    if (this.cancelled) return null
     const done = this.waiting
     this.waiting = null
     return done
   }
 
-  /** @internal */
+  /** @internal A work or a held stream begins. */
   begin(): void {
-    this.begun = true
-    this.live++
-    for (let call = this.earlier; call !== null; call = call.earlier) {
-      call.begun = true
-      call.live++
-    }
+    for (let call: Call | null = this; call !== null; call = call.earlier)
+      call.works = call.works < 0 ? 1 : call.works + 1
   }
 
   /** @internal A work or a held stream has ended; the last one gives the slots back. */
   end(verdict: Verdict | undefined): void {
-    if (--this.live === 0 && this.holdings !== null) this.release(verdict)
-    for (let call = this.earlier; call !== null; call = call.earlier) {
-      if (--call.live === 0 && call.holdings !== null) call.release(verdict)
-    }
+    this.works--
+    if (this.aside !== null) this.endAside(this.aside, verdict)
+  }
+
+  private endAside(aside: Aside, verdict: Verdict | undefined): void {
+    if (this.works === 0 && aside.holdings !== null) this.release(aside, aside.holdings, verdict)
+    aside.earlier?.end(verdict)
   }
 
   /** @internal Keeps an occupancy permit until the work has really ended. */
   keep(permit: Permit, since: number, verdict: Verdict): void {
-    this.holdings = { permit, since, verdict, next: this.holdings }
+    this.extra.holdings = { permit, since, verdict, next: this.extra.holdings }
   }
 
-  private release(verdict: Verdict | undefined): void {
+  private release(aside: Aside, first: Holding, verdict: Verdict | undefined): void {
+    aside.holdings = null
     const now = this.host.env.precise()
-    let holding = this.holdings
-    this.holdings = null
-    for (; holding !== null; holding = holding.next) {
-      holding.permit.settle(verdict ?? holding.verdict, Math.max(0, now - holding.since), now)
+    for (let holding: Holding | null = first; holding !== null; holding = holding.next) {
+      const tookMs = holding.since < 0 ? 0 : Math.max(0, now - holding.since)
+      holding.permit.settle(verdict ?? holding.verdict, tookMs, now)
     }
   }
 
-  /** @internal */
+  /** @internal `child` is cancelled when this call is. */
   adopt(child: Call): void {
-    this.children ??= new Set()
-    this.children.add(child)
+    this.extra.children ??= new Set()
+    this.extra.children.add(child)
   }
 
   /** @internal */
   orphan(child: Call): void {
-    this.children?.delete(child)
+    this.aside?.children?.delete(child)
   }
 }

@@ -1,6 +1,6 @@
 import { Admission } from './admission.ts'
 import type { Gate, Snapshot } from './gate.ts'
-import { isGate, type Layer } from './layer.ts'
+import { isGate, isLifted, type Layer } from './layer.ts'
 import { leaf } from './leaf.ts'
 import type { Next, Policy } from './policy.ts'
 import { type Env, envOf } from './runtime.ts'
@@ -32,6 +32,8 @@ export class Chain {
   readonly gatesOnly: Admission | null
   private readonly env: Env
   private readonly end: Next
+  /** Taken out by a reload while calls waited in them: those finish as they began, or are ended by {@link close}. */
+  private retired: readonly Policy[] = []
 
   constructor(layers: readonly Layer[], env: Env, end: Next = leaf, previous: readonly Place[] = []) {
     this.env = env
@@ -43,22 +45,28 @@ export class Chain {
     this.first = compose(steps, end)
   }
 
-  /** A chain of `layers` that keeps the objects of unchanged ones and hands their predecessors to changed ones. */
+  /**
+   * A chain of `layers` that keeps the objects of unchanged ones and hands their predecessors to changed ones. Calls in flight go on through
+   * the chain they began in, so that a policy in which calls can wait is left open.
+   */
   replaced(layers: readonly Layer[]): { chain: Chain; changes: Changes } {
     const chain = new Chain(layers, this.env, this.end, this.layers)
     const before = new Map(this.layers.map((p) => [p.id, p]))
     let kept = 0
     let changed = 0
     let added = 0
+    const gone: Built[] = [...this.retired]
     for (const now of chain.layers) {
       const was = before.get(now.id)
       before.delete(now.id)
       if (was === undefined) added++
       else if (was.layer === now.layer || sameOptions(was.layer, now.layer)) kept++
       else changed++
-      if (was !== undefined && was.built !== now.built) closeBuilt(was.built)
+      if (was !== undefined && was.built !== now.built) gone.push(was.built)
     }
-    for (const gone of before.values()) closeBuilt(gone.built)
+    for (const { built } of before.values()) gone.push(built)
+    for (const policy of gone.filter(isPolicy)) if (policy.waiting === undefined) policy.close?.()
+    chain.retired = gone.filter(isPolicy).filter(({ waiting = 0 }) => waiting > 0)
     return { chain, changes: { kept, changed, added, removed: before.size } }
   }
 
@@ -70,13 +78,22 @@ export class Chain {
     return this.layers.find((p) => p.built.path === path)?.built
   }
 
+  /** Calls that wait in any policy. */
+  get waiting(): number {
+    return this.policies.reduce((sum, { waiting = 0 }) => sum + waiting, 0)
+  }
+
   close(): void {
-    for (const { built } of this.layers) closeBuilt(built)
+    for (const policy of this.policies) policy.close?.()
+  }
+
+  private get policies(): Policy[] {
+    return [...this.layers.map((p) => p.built).filter(isPolicy), ...this.retired]
   }
 }
 
-function closeBuilt(built: Built): void {
-  if (!isGate(built)) built.close?.()
+function isPolicy(built: Built): built is Policy {
+  return !isGate(built)
 }
 
 function place(layers: readonly Layer[], env: Env, previous: readonly Place[]): Place[] {
@@ -88,7 +105,9 @@ function place(layers: readonly Layer[], env: Env, previous: readonly Place[]): 
     const id = ordinal === 1 ? layer.kind : `${layer.kind}-${ordinal}`
     const was = before.get(id)
     if (was !== undefined && sameOptions(was.layer, layer)) return { id, layer, built: was.built }
-    return { id, layer, built: layer.build(layerEnv(env, id), was?.built) }
+    // A gate that was lifted belongs to others as well: it is not ours to change.
+    const mine = was !== undefined && !isLifted(was.layer)
+    return { id, layer, built: layer.build(layerEnv(env, id), mine ? was.built : undefined) }
   })
 }
 

@@ -1,14 +1,17 @@
 import type { Call } from './call.ts'
 import { timeoutError } from './errors.ts'
+import { type Refuser, Rejection } from './gate.ts'
+import { refused } from './outcome.ts'
 import type { Done } from './policy.ts'
 
 // What ties a call to its caller: his abort signal, his deadline, the call on whose behalf he calls. Only calls that say so pay for it.
 
 /**
  * Ties `call` to its init's `parent`, `within` and `signal`. Returns `done`, extended by the untying: no listener, timer or child entry is
- * left behind. When the call is over before it began, the returned function has been answered and undefined is returned.
+ * left behind. When the call is over before it began, `done` has been answered and undefined is returned; `host` refuses what has no time
+ * left.
  */
-export function tie(call: Call, done: Done): Done | undefined {
+export function tie(call: Call, done: Done, host: Refuser): Done | undefined {
   const { parent, within, signal } = call.init
   const { env } = call.host
   let untied = false
@@ -27,21 +30,25 @@ export function tie(call: Call, done: Done): Done | undefined {
     call.cancel(signal?.reason, 'ignored')
   }
 
-  if (parent !== undefined) call.deadline = parent.deadline
-  const given = within !== undefined && Number.isFinite(within) ? within : undefined
-  const own = given === undefined ? Number.POSITIVE_INFINITY : env.now() + given
-  if (own < call.deadline) {
-    call.deadline = own
-    cancelTimer = env.after(given as number, () =>
-      call.cancel(timeoutError('deadline', env.path, given as number), 'timeout'),
-    )
+  const now = env.now()
+  if (parent !== undefined) call.shrinkDeadline(parent.deadline)
+  const inherited = call.deadline
+  // NaN is a deadline that somebody failed to read: it must not become none.
+  if (within !== undefined) call.shrinkDeadline(within > 0 ? now + within : now)
+  const left = call.deadline - now
+  if (left < Number.POSITIVE_INFINITY) {
+    // The parent's own alarm ends this call too, with no evidence against anybody; but a parent that has answered has taken it back.
+    const verdict = call.deadline < inherited ? 'timeout' : 'ignored'
+    cancelTimer = env.after(left, () => call.cancel(timeoutError('deadline', env.path, left), verdict))
   }
   if (parent?.cancelled === true) call.cancel(parent.cancellation().error, 'ignored')
   else parent?.adopt(call)
   if (signal?.aborted === true) onAbort()
   else signal?.addEventListener('abort', onAbort)
 
-  if (!call.cancelled) return answer
-  if (!untied) answer(call.cancellation())
+  if (call.cancelled) {
+    if (!untied) answer(call.cancellation())
+  } else if (left <= 0) answer(refused(new Rejection(host, 'deadline', 0, 0, 0, true)))
+  else return answer
   return undefined
 }

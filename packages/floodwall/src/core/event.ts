@@ -52,14 +52,20 @@ export class Listeners {
     // `list` is replaced, never changed in place: a listener may remove itself while we go through it.
     for (const listener of this.list) {
       try {
-        listener(event)
+        // An async listener fails later, and an unhandled rejection would end the process.
+        const returned: unknown = listener(event)
+        if (returned instanceof Promise) returned.catch(this.fail)
       } catch {
-        this.failures++
+        this.fail()
       }
     }
   }
 
   clear(): void {
     this.list = []
+  }
+
+  private readonly fail = (): void => {
+    this.failures++
   }
 }

@@ -1,4 +1,4 @@
-import type { Criticality } from './call.ts'
+import type { Criticality } from './init.ts'
 import type { Verdict } from './outcome.ts'
 
 /** What a gate may know of a call. A gate must not keep it: it is the call itself. */
@@ -32,6 +32,10 @@ export type Reason =
   | 'queue-timeout'
   /** Too little time remains before the deadline. */
   | 'deadline'
+  /** No endpoint is in choice. */
+  | 'unreachable'
+  /** All endpoints were out, and those that are back cannot carry everything yet. */
+  | 'recovering'
   /** The pipeline was closed. */
   | 'closed'
 
@@ -88,7 +92,7 @@ export interface Gate extends Refuser {
   readonly timed?: boolean
   /** A no has taken nothing. */
   tryAcquire(ask: Ask): Permit | Rejection
-  /** The work ran and ended so. Called by the permit, at most once. */
+  /** The work ran and ended so. Called by the permit, at most once. `tookMs` is 0 unless the gate is `timed`. */
   settled(permit: Permit, verdict: Verdict, tookMs: number, now: number): void
   /** Nothing ran: token, slot, probe go back. Called by the permit, at most once and never after `settled`. */
   cancelled(permit: Permit, now: number): void
@@ -151,20 +155,35 @@ export class Permit {
 /**
  * Acquires every gate, first to last, or none: on the first no, what was taken goes back. Returns the permits as a chain (see
  * {@link settleAll}, {@link cancelAll}), or the refusal.
+ *
+ * Occupancy stands at the end of the chain, whatever the order of the gates: a freed slot wakes a waiter at once, and the waiter must meet
+ * a breaker that knows the outcome already.
  */
 export function acquireAll(gates: readonly Gate[], ask: Ask): Permit | Rejection {
-  let held: Permit | null = null
+  let evidence: Permit | null = null
+  let lastEvidence: Permit | null = null
+  let occupancy: Permit | null = null
   for (let i = 0; i < gates.length; i++) {
-    const answer: Permit | Rejection = (gates[i] as Gate).tryAcquire(ask)
+    const gate = gates[i] as Gate
+    const answer: Permit | Rejection = gate.tryAcquire(ask)
     if (!answer.ok) {
-      if (held !== null) cancelAll(held, ask.now)
+      if (evidence !== null) cancelAll(evidence, ask.now)
+      if (occupancy !== null) cancelAll(occupancy, ask.now)
       return answer
     }
-    answer.next = held
-    held = answer
+    if (gate.holds === true) {
+      answer.next = occupancy
+      occupancy = answer
+    } else {
+      answer.next = evidence
+      evidence = answer
+      lastEvidence ??= answer
+    }
   }
-  if (held === null) throw new RangeError('acquireAll: expected at least one gate')
-  return held
+  if (lastEvidence !== null) lastEvidence.next = occupancy
+  const first = evidence ?? occupancy
+  if (first === null) throw new RangeError('acquireAll: expected at least one gate')
+  return first
 }
 
 /** Settles every permit of a chain. */

@@ -44,6 +44,11 @@ export function gate(shared: Gate): Layer {
   return { kind: shared.kind, options: Object.freeze({ shared }), build: () => shared }
 }
 
+/** True for what {@link gate} made. */
+export function isLifted(layer: Layer): boolean {
+  return 'shared' in layer.options
+}
+
 /** A policy of your own, in async style. */
 export function around(author: AsyncPolicy, kind = 'around'): Layer {
   return { kind, options: Object.freeze({ author }), build: (env) => new Around(author, env.path) }
@@ -71,8 +76,8 @@ function showOption(value: unknown): string {
   return `{ ${showOptions(value)} }`
 }
 
-/** The snapshot schema that every kind extends: `v.strictObject({ ...snapshotBase('breaker'), state: ... })`. */
-export function snapshotBase<const K extends string>(
+/** The snapshot schema that every kind extends: `v.strictObject({ ...snapshotOf('breaker'), state: ... })`. */
+export function snapshotOf<const K extends string>(
   kind: K,
 ): { kind: v.LiteralSchema<K, undefined>; path: v.StringSchema<undefined> } {
   return { kind: v.literal(kind), path: v.string() }

@@ -7,8 +7,7 @@ import type { Done, Next } from './policy.ts'
 /** Runs the call's work. */
 export const leaf: Next = (call, done) => {
   if (call.cancelled) return done(call.cancellation())
-  call.begin()
-  call.wait(done)
+  call.run(done)
   if (call.callbacks) return runCallbacks(call)
   let result: unknown
   try {
@@ -59,9 +58,12 @@ function runCallbacks(call: Call): void {
   }
 }
 
-/** A promise whose `then` we may call directly: one of this realm, not a subclass that could call back twice. */
+/**
+ * A promise whose `then` we may call directly: one of this realm, not a subclass that could call back twice. `instanceof` would cost more,
+ * and who fakes a constructor gets the TypeError of `then` as his work's own error.
+ */
 export function isNative(value: unknown): value is Promise<unknown> {
-  return value instanceof Promise && value.constructor === Promise
+  return typeof value === 'object' && value !== null && value.constructor === Promise
 }
 
 /** A promise of anybody's. */

@@ -1,6 +1,7 @@
 import type { Call } from './call.ts'
 import type { Snapshot } from './gate.ts'
 import { failed, type Outcome, verdictOfError } from './outcome.ts'
+import { show } from './schema.ts'
 
 /** Takes the outcome of a call, exactly once. */
 export type Done = (outcome: Outcome<unknown>) => void
@@ -17,14 +18,19 @@ export interface Policy {
   readonly path: string
   run(call: Call, next: Next, done: Done): void
   inspect?(now: number): Snapshot
-  /** Ends every wait: waiting callers are refused, nothing is left behind. */
+  /** Calls that wait here now. What a reload took out is then not closed, and kept in sight until they have gone. */
+  readonly waiting?: number
+  /** Ends every wait, and begins none any more: waiting callers are answered, nothing is left behind. */
   close?(): void
 }
 
 /** A policy in async style: `await next(call)` runs the rest. Costs about a promise more than callbacks do. */
 export type AsyncPolicy = (call: Call, next: (call: Call) => Promise<Outcome<unknown>>) => Promise<Outcome<unknown>>
 
-/** Adapts an {@link AsyncPolicy}. What it throws becomes a failed outcome; a cancel frees the caller whatever the author awaits. */
+/**
+ * Adapts an {@link AsyncPolicy}. What it throws becomes a failed outcome; a cancel frees the caller whatever the author awaits; attempts that
+ * still run when the author has answered (he raced them) are cancelled, so that every layer further in hears of their end.
+ */
 export class Around implements Policy {
   readonly kind = 'around'
   readonly path: string
@@ -37,18 +43,24 @@ export class Around implements Policy {
 
   run(call: Call, next: Next, done: Done): void {
     let answered = false
+    let inside = 0
     const answer: Done = (outcome) => {
       if (answered) return
       answered = true
-      call.resume()
+      if (inside === 0) call.resume()
+      else {
+        call.cancel(abandoned(this.path), 'ignored')
+        call.absorb()
+      }
       done(outcome)
     }
     const rest = (inner: Call): Promise<Outcome<unknown>> =>
       new Promise((resolve) => {
-        call.resume()
+        if (answered) return resolve(failed(abandoned(this.path), 'ignored', false))
+        if (inside++ === 0) call.resume()
         next(inner, (outcome) => {
           // The author goes on from here: until he has answered, a cancel must be heard by us again.
-          if (!answered) call.wait(answer)
+          if (--inside === 0 && !answered) call.wait(answer)
           resolve(outcome)
         })
       })
@@ -61,10 +73,29 @@ export class Around implements Policy {
     } catch (error) {
       return answer(failed(error, verdictOfError(error)))
     }
-    promise.then(answer, (error: unknown) => answer(failed(error, verdictOfError(error))))
+    promise.then(
+      (outcome) => answer(isOutcome(outcome) ? outcome : failed(noOutcome(this.path, outcome))),
+      (error: unknown) => answer(failed(error, verdictOfError(error))),
+    )
   }
 
   inspect(): Snapshot {
     return { kind: this.kind, path: this.path }
   }
+}
+
+/** The reason that an attempt hears when its author has answered without it. */
+function abandoned(path: string): Error {
+  const error = new Error(`${path}: answered without this attempt`)
+  error.name = 'AbortError'
+  return error
+}
+
+/** JavaScript authors forget a `return`; without this look the caller would wait for ever. */
+function isOutcome(value: unknown): value is Outcome<unknown> {
+  return typeof value === 'object' && value !== null && 'verdict' in value && 'ran' in value
+}
+
+function noOutcome(path: string, value: unknown): TypeError {
+  return new TypeError(`${path}: expected the policy to answer with an outcome, got ${show(value)}`)
 }

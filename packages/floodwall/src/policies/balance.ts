@@ -1,8 +1,9 @@
 import * as v from 'valibot'
-import type { Call, Endpoint } from '../core/call.ts'
-import { Chain } from '../core/chain.ts'
+import type { Call } from '../core/call.ts'
+import { Chain, type Place } from '../core/chain.ts'
 import type { Snapshot } from '../core/gate.ts'
-import { type Kind, kindOf, type Layer, snapshotBase } from '../core/layer.ts'
+import type { Endpoint } from '../core/init.ts'
+import { type Kind, kindOf, type Layer, snapshotOf } from '../core/layer.ts'
 import type { Outcome } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import { type Env, envOf } from '../core/runtime.ts'
@@ -29,7 +30,7 @@ export type BalanceOptions = v.InferInput<typeof balanceOptions>
 type BalanceSettings = v.InferOutput<typeof balanceOptions>
 
 const balanceSnapshot = v.strictObject({
-  ...snapshotBase('balance'),
+  ...snapshotOf('balance'),
   endpoints: v.array(
     v.strictObject({ id: v.string(), attempts: v.number(), layers: v.array(v.looseObject({ kind: v.string() })) }),
   ),
@@ -41,6 +42,8 @@ interface Seat {
   readonly env: Env
   /** Made when the rest of the chain is known, and kept as long as it stays the same. */
   chain: Chain | undefined
+  /** What stood here before a reload. */
+  readonly before: readonly Place[] | undefined
   attempts: number
 }
 
@@ -51,15 +54,21 @@ export class Balance implements Policy {
   private next: Next | undefined
   private turn = 0
 
-  constructor({ endpoints, each }: BalanceSettings, env: Env) {
+  /** An endpoint that `previous` has too goes on with what its layers have learnt. */
+  constructor({ endpoints, each }: BalanceSettings, env: Env, previous?: Balance) {
     this.path = env.path
-    this.seats = endpoints.map((endpoint) => ({
-      endpoint,
-      layers: each,
-      env: { ...envOf(env, `${env.path}/${endpoint.id}`), share: env.share },
-      chain: undefined,
-      attempts: 0,
-    }))
+    const known = new Map(previous?.seats.map((seat) => [seat.endpoint.id, seat]))
+    this.seats = endpoints.map((endpoint) => {
+      const was = known.get(endpoint.id)
+      return {
+        endpoint,
+        layers: each,
+        env: { ...envOf(env, `${env.path}/${endpoint.id}`), share: env.share },
+        chain: undefined,
+        before: was?.chain?.layers ?? was?.before,
+        attempts: was?.attempts ?? 0,
+      }
+    })
   }
 
   run(call: Call, next: Next, done: Done): void {
@@ -73,7 +82,7 @@ export class Balance implements Policy {
   private join(next: Next): void {
     this.next = next
     for (const seat of this.seats) {
-      seat.chain = new Chain(seat.layers, seat.env, (call, done) => next(call, done), seat.chain?.layers)
+      seat.chain = new Chain(seat.layers, seat.env, (call, done) => next(call, done), seat.chain?.layers ?? seat.before)
     }
   }
 
@@ -101,6 +110,10 @@ export class Balance implements Policy {
     return [...fresh, ...tried][step]
   }
 
+  get waiting(): number {
+    return this.seats.reduce((sum, { chain }) => sum + (chain?.waiting ?? 0), 0)
+  }
+
   close(): void {
     for (const seat of this.seats) seat.chain?.close()
   }
@@ -125,5 +138,5 @@ export const balance: Kind<BalanceOptions, BalanceSettings> = kindOf({
   kind: 'balance',
   options: balanceOptions,
   snapshot: balanceSnapshot,
-  build: (settings, env) => new Balance(settings, env),
+  build: (settings, env, previous) => new Balance(settings, env, previous instanceof Balance ? previous : undefined),
 })

@@ -3,7 +3,7 @@ import { AlarmList } from '../core/alarms.ts'
 import type { Call } from '../core/call.ts'
 import { showMs } from '../core/duration.ts'
 import { type Refuser, Rejection, type Snapshot } from '../core/gate.ts'
-import { type Kind, kindOf, snapshotBase } from '../core/layer.ts'
+import { type Kind, kindOf, snapshotOf } from '../core/layer.ts'
 import { refused } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import type { Env } from '../core/runtime.ts'
@@ -25,13 +25,13 @@ const deadlineOptions = v.strictObject({
 export type DeadlineOptions = v.InferInput<typeof deadlineOptions>
 type DeadlineSettings = v.InferOutput<typeof deadlineOptions>
 
-const deadlineSnapshot = v.strictObject({ ...snapshotBase('deadline'), withinMs: v.number(), expired: v.number() })
+const deadlineSnapshot = v.strictObject({ ...snapshotOf('deadline'), withinMs: v.number(), expired: v.number() })
 
 export class Deadline implements Policy, Refuser {
   readonly kind = 'deadline'
   readonly path: string
   private readonly env: Env
-  private readonly withinMs: number
+  readonly spanMs: number
   private readonly floorMs: number
   private readonly alarms: AlarmList
   private expired = 0
@@ -39,7 +39,7 @@ export class Deadline implements Policy, Refuser {
   constructor(settings: DeadlineSettings, env: Env) {
     this.path = env.path
     this.env = env
-    this.withinMs = settings.within
+    this.spanMs = settings.within
     this.floorMs = settings.floor
     this.alarms = new AlarmList(settings.within, env)
   }
@@ -50,9 +50,9 @@ export class Deadline implements Policy, Refuser {
     if (left <= this.floorMs)
       return done(refused(new Rejection(this, 'deadline', 0, Math.max(0, left), this.floorMs, true)))
     // The caller's own deadline comes first, and its owner ends the call.
-    if (left <= this.withinMs) return next(call, done)
-    call.deadline = now + this.withinMs
-    const due = new Due(call, 'deadline', this.path, this.withinMs)
+    if (left <= this.spanMs) return next(call, done)
+    call.shrinkDeadline(now + this.spanMs)
+    const due = new Due(call, this)
     this.alarms.add(due)
     next(call, (outcome) => {
       if (due.rang) {
@@ -68,8 +68,8 @@ export class Deadline implements Policy, Refuser {
   }
 
   inspect(): Snapshot {
-    const { kind, path, withinMs, expired } = this
-    return { kind, path, withinMs, expired }
+    const { kind, path, spanMs, expired } = this
+    return { kind, path, withinMs: spanMs, expired }
   }
 }
 

@@ -2,24 +2,28 @@ import { Alarm } from '../core/alarms.ts'
 import type { Call } from '../core/call.ts'
 import { timeoutError } from '../core/errors.ts'
 
+/** Whose time it is that ends. */
+interface Owner {
+  readonly kind: 'timeout' | 'deadline'
+  readonly path: string
+  readonly spanMs: number
+}
+
 /** The end of a call's time: cancels it from inside, so that every layer between hears of it and the work's signal fires. */
 export class Due extends Alarm {
   rang = false
   private readonly call: Call
-  private readonly code: 'timeout' | 'deadline'
-  private readonly path: string
-  private readonly afterMs: number
+  private readonly owner: Owner
 
-  constructor(call: Call, code: 'timeout' | 'deadline', path: string, afterMs: number) {
+  constructor(call: Call, owner: Owner) {
     super()
     this.call = call
-    this.code = code
-    this.path = path
-    this.afterMs = afterMs
+    this.owner = owner
   }
 
   override ring(): void {
     this.rang = true
-    this.call.cancel(timeoutError(this.code, this.path, this.afterMs), 'timeout')
+    const { kind, path, spanMs } = this.owner
+    this.call.cancel(timeoutError(kind, path, spanMs), 'timeout')
   }
 }

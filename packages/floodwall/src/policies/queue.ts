@@ -4,7 +4,7 @@ import { Alarm, AlarmList } from '../core/alarms.ts'
 import type { Call } from '../core/call.ts'
 import { showMs } from '../core/duration.ts'
 import { type Gate, type Refuser, Rejection, type Snapshot } from '../core/gate.ts'
-import { type Kind, kindOf, snapshotBase } from '../core/layer.ts'
+import { type Kind, kindOf, snapshotOf } from '../core/layer.ts'
 import { type Outcome, refused } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import type { Env } from '../core/runtime.ts'
@@ -28,7 +28,7 @@ export type QueueOptions = v.InferInput<typeof queueOptions>
 type QueueSettings = v.InferOutput<typeof queueOptions>
 
 const queueSnapshot = v.strictObject({
-  ...snapshotBase('queue'),
+  ...snapshotOf('queue'),
   waiting: v.number(),
   size: v.number(),
   admitted: v.number(),
@@ -41,18 +41,27 @@ class Waiter extends Place {
   readonly next: Next
   readonly done: Done
   readonly patience: Patience
+  /** Where its patience runs: a reload may bring another span for those who come later. */
+  readonly alarms: AlarmList
+  readonly ticket: number
   /** Asks the gates again, in the waiter's own async context. */
   go: () => void = () => {}
   /** The gates said "not yet" once more. */
   refusedAgain = false
   trying = false
+  answered = false
+  /** Its patience ended while an asynchronous step between us and the gates had it. */
+  impatient = false
 
-  constructor(call: Call, next: Next, done: Done, room: Queue) {
+  constructor(call: Call, next: Next, done: Done, room: Queue, alarms: AlarmList, ticket: number) {
     super()
     this.call = call
     this.next = next
     this.done = done
+    this.alarms = alarms
+    this.ticket = ticket
     this.patience = new Patience(this, room)
+    alarms.add(this.patience)
   }
 }
 
@@ -75,12 +84,14 @@ export class Queue implements Policy, Refuser {
   readonly kind = 'queue'
   readonly path: string
   private readonly env: Env
-  private readonly settings: QueueSettings
+  private settings: QueueSettings
   private readonly line = new WaitList<Waiter>()
-  private readonly alarms: AlarmList
+  private alarms: AlarmList
   /** The gates that waiters wait for, with the way to stop listening. */
   private readonly watched = new Map<Gate, () => void>()
   private draining = false
+  private closed = false
+  private tickets = 0
   private admitted = 0
   private timedOut = 0
 
@@ -89,6 +100,12 @@ export class Queue implements Policy, Refuser {
     this.env = env
     this.settings = settings
     this.alarms = new AlarmList(settings.atMost, env)
+  }
+
+  /** Other settings, same line: who waits keeps his place and the patience he came with. */
+  reconfigure(settings: QueueSettings): void {
+    if (settings.atMost !== this.settings.atMost) this.alarms = new AlarmList(settings.atMost, this.env)
+    this.settings = settings
   }
 
   run(call: Call, next: Next, done: Done): void {
@@ -103,11 +120,11 @@ export class Queue implements Policy, Refuser {
 
   private enqueue(call: Call, next: Next, done: Done, gate: Gate | undefined): void {
     const { size } = this.settings
+    if (this.closed) return done(this.over())
     if (this.line.size >= size) return done(refused(new Rejection(this, 'queue-full', 0, this.line.size, size)))
-    const waiter = new Waiter(call, next, done, this)
+    const waiter = new Waiter(call, next, done, this, this.alarms, this.tickets++)
     waiter.go = this.env.bind(() => next(call, (outcome) => this.answer(waiter, outcome)))
     this.line.push(waiter)
-    this.alarms.add(waiter.patience)
     if (gate !== undefined) this.watch(gate)
     this.listen(waiter)
   }
@@ -122,7 +139,7 @@ export class Queue implements Policy, Refuser {
 
   private leave(waiter: Waiter): void {
     this.line.remove(waiter)
-    this.alarms.remove(waiter.patience)
+    waiter.alarms.remove(waiter.patience)
     // Nobody waits: a gate that outlives us must not keep us.
     if (this.line.size === 0 && !this.draining) this.unwatch()
   }
@@ -162,35 +179,58 @@ export class Queue implements Policy, Refuser {
     waiter.go()
     waiter.trying = false
     if (!waiter.refusedAgain) {
-      this.alarms.remove(waiter.patience)
+      if (waiter.answered || waiter.call.running) waiter.alarms.remove(waiter.patience)
       this.admitted++
       return true
     }
-    if (this.settings.order === 'fifo') this.line.unshift(waiter)
-    else this.line.push(waiter)
-    this.listen(waiter)
+    this.rejoin(waiter)
     return false
   }
 
+  private rejoin(waiter: Waiter): void {
+    if (this.settings.order === 'fifo') this.line.unshift(waiter, (other) => other.ticket < waiter.ticket)
+    else this.line.push(waiter)
+    this.listen(waiter)
+  }
+
   private answer(waiter: Waiter, outcome: Outcome<unknown>): void {
-    const gate = waiter.trying ? waitedFor(outcome) : undefined
-    if (gate === undefined) return waiter.done(outcome)
-    waiter.refusedAgain = true
+    const gate = this.closed ? undefined : waitedFor(outcome)
+    if (gate === undefined || waiter.impatient) {
+      waiter.answered = true
+      waiter.alarms.remove(waiter.patience)
+      return waiter.done(outcome)
+    }
     this.watch(gate)
+    if (waiter.trying) waiter.refusedAgain = true
+    else {
+      // A step between us and the gate (an `around`) took its time to say so.
+      this.admitted--
+      this.rejoin(waiter)
+    }
   }
 
   /** @internal The waiter's patience is over. */
   expire(waiter: Waiter): void {
+    if (!waiter.inLine) {
+      waiter.impatient = true
+      return
+    }
     if (!waiter.call.resume()) return
     this.leave(waiter)
     this.timedOut++
-    waiter.done(refused(new Rejection(this, 'queue-timeout', 0, this.settings.atMost, this.settings.atMost)))
+    const { spanMs } = waiter.alarms
+    waiter.done(refused(new Rejection(this, 'queue-timeout', 0, spanMs, spanMs)))
+  }
+
+  private over(): Outcome<never> {
+    return refused(new Rejection(this, 'closed', 0, 0, 0, true))
   }
 
   close(): void {
+    this.closed = true
     for (let waiter = this.line.oldest; waiter !== undefined; waiter = this.line.oldest) {
       this.leave(waiter)
-      if (waiter.call.resume()) waiter.done(refused(new Rejection(this, 'closed', 0, 0, 0, true)))
+      if (waiter.call.resume()) waiter.done(this.over())
     }
   }
 
@@ -200,9 +240,13 @@ export class Queue implements Policy, Refuser {
     return 'it was closed'
   }
 
+  get waiting(): number {
+    return this.line.size
+  }
+
   inspect(): Snapshot {
-    const { kind, path, admitted, timedOut } = this
-    return { kind, path, waiting: this.line.size, size: this.settings.size, admitted, timedOut }
+    const { kind, path, waiting, admitted, timedOut } = this
+    return { kind, path, waiting, size: this.settings.size, admitted, timedOut }
   }
 }
 
@@ -219,5 +263,9 @@ export const queue: Kind<QueueOptions, QueueSettings> = kindOf({
   kind: 'queue',
   options: queueOptions,
   snapshot: queueSnapshot,
-  build: (settings, env) => new Queue(settings, env),
+  build(settings, env, previous) {
+    if (!(previous instanceof Queue)) return new Queue(settings, env)
+    previous.reconfigure(settings)
+    return previous
+  },
 })

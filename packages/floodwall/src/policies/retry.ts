@@ -3,7 +3,7 @@ import { backoffMs, ceilingMs } from '../algorithms/retry/backoff.ts'
 import { RetryBudget } from '../algorithms/retry/budget.ts'
 import type { Call } from '../core/call.ts'
 import type { Snapshot } from '../core/gate.ts'
-import { type Kind, kindOf, snapshotBase } from '../core/layer.ts'
+import { type Kind, kindOf, snapshotOf } from '../core/layer.ts'
 import { failed, type Outcome } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import type { Env } from '../core/runtime.ts'
@@ -43,7 +43,7 @@ export type RetryOptions = v.InferInput<typeof retryOptions>
 type RetrySettings = v.InferOutput<typeof retryOptions>
 
 const retrySnapshot = v.strictObject({
-  ...snapshotBase('retry'),
+  ...snapshotOf('retry'),
   retries: v.number(),
   waiting: v.number(),
   /** Not tried again because the budget was spent. */
@@ -55,10 +55,11 @@ export class Retry implements Policy {
   readonly kind = 'retry'
   readonly path: string
   private readonly env: Env
-  private readonly settings: RetrySettings
-  private readonly budget: RetryBudget
+  private settings: RetrySettings
+  private budget: RetryBudget
   /** How to end each wait: close() must not leave a caller behind. */
   private readonly waits = new Set<() => void>()
+  private closed = false
   private retries = 0
   private overBudget = 0
 
@@ -66,8 +67,13 @@ export class Retry implements Policy {
     this.path = env.path
     this.env = env
     this.settings = settings
-    const { ratio, minimum, over } = settings.budget
-    this.budget = new RetryBudget(ratio, minimum, over)
+    this.budget = budgetOf(settings)
+  }
+
+  /** Other settings, same waits; what is spent stays spent unless the budget itself is another. */
+  reconfigure(settings: RetrySettings): void {
+    if (!sameBudget(this.settings, settings)) this.budget = budgetOf(settings)
+    this.settings = settings
   }
 
   run(call: Call, next: Next, done: Done): void {
@@ -81,7 +87,7 @@ export class Retry implements Policy {
 
   /** `tried` counts our own attempts: the call may carry those of a retry further out. */
   private decide(call: Call, next: Next, done: Done, outcome: Outcome<unknown>, tried: number): void {
-    if (tried >= this.settings.attempts || call.over || !worthTrying(call, outcome)) return done(outcome)
+    if (tried >= this.settings.attempts || this.closed || call.over || !worthTrying(call, outcome)) return done(outcome)
     const wait = this.pause(outcome, tried)
     const now = this.env.now()
     // Not later, when the wait is over: the caller would have waited for nothing.
@@ -90,40 +96,40 @@ export class Retry implements Policy {
       this.overBudget++
       return done(outcome)
     }
-    this.wait(call, wait, done, () => this.again(call, next, done, outcome, tried), outcome)
+    this.wait(call.again(), next, done, outcome, wait, tried)
   }
 
-  private wait(call: Call, waitMs: number, done: Done, go: () => void, outcome: Outcome<unknown>): void {
+  /** The attempt exists while it waits: a cancel of the last one, a timeout, is over, and a cancel of the next one must be heard. */
+  private wait(attempt: Call, next: Next, done: Done, before: Outcome<unknown>, waitMs: number, tried: number): void {
+    const { budget } = this
+    const granted = this.env.now()
     const leave = () => {
       cancelTimer()
       this.waits.delete(close)
-      this.budget.giveBack(this.env.now())
+      budget.giveBack(granted, this.env.now())
     }
     const close = () => {
-      if (!call.resume()) return
+      if (!attempt.resume()) return
       leave()
-      done(outcome)
+      done(before)
     }
     const cancelTimer = this.env.after(waitMs, () => {
       this.waits.delete(close)
-      if (call.resume()) go()
+      if (attempt.resume()) this.again(attempt, next, done, before, tried)
     })
     this.waits.add(close)
-    call.wait((cancelled) => {
+    attempt.wait((cancelled) => {
       leave()
-      done(cancelled)
+      done(whole(before, cancelled))
     })
   }
 
-  private again(call: Call, next: Next, done: Done, before: Outcome<unknown>, tried: number): void {
+  private again(attempt: Call, next: Next, done: Done, before: Outcome<unknown>, tried: number): void {
     this.retries++
-    const attempt = call.again()
     next(attempt, (outcome) => {
-      // Refused before it ran: what the target itself said last tells the caller more than "and then the breaker opened".
-      if (!outcome.ran && !attempt.over) return done(before)
-      // Ended from outside before this attempt began: the operation has run all the same.
-      if (!outcome.ran && before.ran) return done(failed(outcome.error, outcome.verdict))
-      this.decide(attempt, next, done, outcome, tried + 1)
+      // Refused: what the target itself said last tells the caller more than "and then the breaker opened".
+      if (outcome.rejection !== undefined) return done(before)
+      this.decide(attempt, next, done, whole(before, outcome), tried + 1)
     })
   }
 
@@ -138,20 +144,38 @@ export class Retry implements Policy {
   }
 
   close(): void {
+    this.closed = true
     for (const close of [...this.waits]) close()
   }
 
+  get waiting(): number {
+    return this.waits.size
+  }
+
   inspect(now: number): Snapshot {
-    const { kind, path, retries, overBudget, budget } = this
+    const { kind, path, retries, waiting, overBudget, budget } = this
     return {
       kind,
       path,
       retries,
-      waiting: this.waits.size,
+      waiting,
       overBudget,
       budget: { spent: budget.spent(now), allowed: budget.allowed(now) },
     }
   }
+}
+
+/** The last outcome for the whole operation: it has run if any attempt did, also when the last one was ended before it began. */
+function whole(before: Outcome<unknown>, last: Outcome<unknown>): Outcome<unknown> {
+  return last.ran || !before.ran ? last : failed(last.error, last.verdict, true, last.retryAfterMs, last.noRetry)
+}
+
+function budgetOf({ budget: { ratio, minimum, over } }: RetrySettings): RetryBudget {
+  return new RetryBudget(ratio, minimum, over)
+}
+
+function sameBudget(a: RetrySettings, b: RetrySettings): boolean {
+  return a.budget.ratio === b.budget.ratio && a.budget.minimum === b.budget.minimum && a.budget.over === b.budget.over
 }
 
 /** Broken, too slow or overloaded; and executed never, or harmless when executed twice. */
@@ -165,5 +189,9 @@ export const retry: Kind<RetryOptions, RetrySettings> = kindOf({
   kind: 'retry',
   options: retryOptions,
   snapshot: retrySnapshot,
-  build: (settings, env) => new Retry(settings, env),
+  build(settings, env, previous) {
+    if (!(previous instanceof Retry)) return new Retry(settings, env)
+    previous.reconfigure(settings)
+    return previous
+  },
 })

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { AlarmList } from '../core/alarms.ts'
 import type { Call } from '../core/call.ts'
 import type { Snapshot } from '../core/gate.ts'
-import { type Kind, kindOf, snapshotBase } from '../core/layer.ts'
+import { type Kind, kindOf, snapshotOf } from '../core/layer.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import type { Env } from '../core/runtime.ts'
 import { positiveSpan } from '../core/schema.ts'
@@ -21,23 +21,23 @@ const timeoutOptions = v.strictObject({
 export type TimeoutOptions = v.InferInput<typeof timeoutOptions>
 type TimeoutSettings = v.InferOutput<typeof timeoutOptions>
 
-const timeoutSnapshot = v.strictObject({ ...snapshotBase('timeout'), afterMs: v.number(), timeouts: v.number() })
+const timeoutSnapshot = v.strictObject({ ...snapshotOf('timeout'), afterMs: v.number(), timeouts: v.number() })
 
 export class Timeout implements Policy {
   readonly kind = 'timeout'
   readonly path: string
-  private readonly afterMs: number
+  readonly spanMs: number
   private readonly alarms: AlarmList
   private timeouts = 0
 
   constructor(settings: TimeoutSettings, env: Env) {
     this.path = env.path
-    this.afterMs = settings.after
+    this.spanMs = settings.after
     this.alarms = new AlarmList(settings.after, env)
   }
 
   run(call: Call, next: Next, done: Done): void {
-    const due = new Due(call, 'timeout', this.path, this.afterMs)
+    const due = new Due(call, this)
     this.alarms.add(due)
     next(call, (outcome) => {
       if (due.rang) {
@@ -49,8 +49,8 @@ export class Timeout implements Policy {
   }
 
   inspect(): Snapshot {
-    const { kind, path, afterMs, timeouts } = this
-    return { kind, path, afterMs, timeouts }
+    const { kind, path, spanMs, timeouts } = this
+    return { kind, path, afterMs: spanMs, timeouts }
   }
 }
 

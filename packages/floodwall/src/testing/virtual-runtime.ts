@@ -55,7 +55,7 @@ export class VirtualRuntime implements Runtime {
 
   /** Lets `span` pass; timers fire in order, each at its time. */
   advance(span: Duration): void {
-    const end = this.time + toMs(span)
+    const end = this.endOf(span)
     this.tidy()
     for (let timer = this.due(end); timer !== undefined; timer = this.due(end)) {
       this.fire(timer)
@@ -66,13 +66,20 @@ export class VirtualRuntime implements Runtime {
 
   /** The same; between two timers all promise reactions run. */
   async advanceAsync(span: Duration): Promise<void> {
-    const end = this.time + toMs(span)
+    const end = this.endOf(span)
     await this.settle()
     for (let timer = this.due(end); timer !== undefined; timer = this.due(end)) {
       this.fire(timer)
       await this.settle()
     }
     this.time = end
+  }
+
+  private endOf(span: Duration): number {
+    const ms = toMs(span)
+    // NaN would let every timer fire, and then stand still for ever.
+    if (Number.isNaN(ms)) throw new RangeError(`VirtualRuntime: expected a span such as 250 or "1.5s", got ${span}`)
+    return this.time + ms
   }
 
   /** Runs every promise reaction that is due, without letting time pass. */

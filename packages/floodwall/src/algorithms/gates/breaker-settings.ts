@@ -1,6 +1,7 @@
 import * as v from 'valibot'
-import { snapshotBase } from '../../core/layer.ts'
+import { snapshotOf } from '../../core/layer.ts'
 import { count, factor, positiveSpan, share, shareOrZero } from '../../core/schema.ts'
+import { AnyTrip } from '../trips/any.ts'
 import { Consecutive } from '../trips/consecutive.ts'
 import { FailureRate, FailureRateOfCalls } from '../trips/failure-rate.ts'
 import type { Trip } from '../trips/trip.ts'
@@ -12,9 +13,9 @@ export const breakerOptions = v.strictObject({
   /** The window of the failure rate, as a span. Default 10 s. */
   over: v.optional(positiveSpan, '10s'),
   /** The window's buckets: it moves by a bucket at a time. Default 10. */
-  buckets: v.optional(count, 10),
+  buckets: v.optional(v.pipe(count, v.maxValue(65_536, 'a whole number from 1 to 65536')), 10),
   /** The window of the failure rate, as a number of calls; replaces `over`. */
-  lastCalls: v.optional(count),
+  lastCalls: v.optional(v.pipe(count, v.maxValue(16_777_216, 'a whole number from 1 to 16777216'))),
   /** No verdict with fewer calls in the window. Default 20. */
   atLeast: v.optional(count, 20),
   /** Opens also after so many failures in a row, whatever the rate. Default: off. */
@@ -49,7 +50,7 @@ export const breakerStates = ['closed', 'open', 'halfOpen', 'forcedOpen', 'disab
 export type BreakerState = (typeof breakerStates)[number]
 
 export const breakerSnapshot = v.strictObject({
-  ...snapshotBase('breaker'),
+  ...snapshotOf('breaker'),
   state: v.picklist(breakerStates),
   /** Milliseconds in this state. */
   sinceMs: v.number(),
@@ -68,18 +69,18 @@ export const breakerSnapshot = v.strictObject({
   }),
 })
 
-/** The trips that these settings ask for; any of them opens. */
-export function tripsOf(settings: BreakerSettings): Trip[] {
+/** The trip that these settings ask for. */
+export function tripOf(settings: BreakerSettings): Trip {
   const { failureRate, atLeast, over, buckets, lastCalls, consecutive } = settings
   const rate =
     lastCalls === undefined
       ? new FailureRate(failureRate, atLeast, over, buckets)
       : new FailureRateOfCalls(failureRate, atLeast, lastCalls)
-  return consecutive === undefined ? [rate] : [rate, new Consecutive(consecutive)]
+  return consecutive === undefined ? rate : new AnyTrip([rate, new Consecutive(consecutive)])
 }
 
-/** True when the two ask for the same trips: then a reload keeps what was counted. */
-export function sameTrips(a: BreakerSettings, b: BreakerSettings): boolean {
+/** True when the two ask for the same trip: then a reload keeps what was counted. */
+export function sameTrip(a: BreakerSettings, b: BreakerSettings): boolean {
   return (
     a.over === b.over &&
     a.buckets === b.buckets &&

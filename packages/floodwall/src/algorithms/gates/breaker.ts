@@ -11,8 +11,8 @@ import {
   type BreakerState,
   breakerOptions,
   breakerSnapshot,
-  sameTrips,
-  tripsOf,
+  sameTrip,
+  tripOf,
 } from './breaker-settings.ts'
 import { Probes } from './probes.ts'
 
@@ -36,27 +36,31 @@ export class Breaker implements Gate {
   readonly kind = 'breaker'
   readonly path: string
   timed: boolean
-  private readonly env: Env
-  private settings: BreakerSettings
-  private trips: Trip[]
-  private at: BreakerState = 'closed'
+  protected readonly env: Env
+  protected settings: BreakerSettings
+  protected trip: Trip
+  protected at: BreakerState = 'closed'
+  /** Whose permits these are: its own, or those of a gate that is built around it. */
+  protected owner: Gate = this
   private generation = 0
   private since: number
-  private until = 0
+  protected openUntil = 0
   /** Times opened without long health between: the exponent of the open time. */
   private streak = 0
-  private probes: Probes
+  protected probes: Probes
   private opened = 0
   private why = ''
   private value = 0
   private limit = 0
   private exceeded = false
+  /** Permits of this generation that have not ended: what they will say must not be lost. */
+  private lent = 0
 
   constructor(options: BreakerOptions = {}, env: Env = envOf(systemRuntime, 'breaker')) {
     this.path = env.path
     this.env = env
     this.settings = parse(breakerOptions, options, 'breaker')
-    this.trips = tripsOf(this.settings)
+    this.trip = tripOf(this.settings)
     this.probes = this.newProbes()
     this.since = env.now()
     this.timed = this.settings.slowAfter !== undefined
@@ -64,54 +68,73 @@ export class Breaker implements Gate {
 
   /** The state as a call would meet it now: `open` reads as `halfOpen` once a probe would pass. */
   state(now: number = this.env.now()): BreakerState {
-    return this.at === 'open' && now >= this.until ? 'halfOpen' : this.at
+    return this.at === 'open' && this.mayProbe(now) ? 'halfOpen' : this.at
   }
 
   tryAcquire(ask: Ask): Permit | Rejection {
-    if (this.at === 'closed') return new Permit(this, this.generation)
-    return this.tryOther(ask.now)
+    if (this.at !== 'closed') return this.tryOther(ask.now)
+    this.lent++
+    return new Permit(this.owner, this.generation)
+  }
+
+  /** True when the open time is over. */
+  protected mayProbe(now: number): boolean {
+    return now >= this.openUntil
   }
 
   private tryOther(now: number): Permit | Rejection {
     switch (this.at) {
       case 'open':
-        if (now < this.until) return new Rejection(this, 'open', this.until - now, this.value, this.limit)
+        if (!this.mayProbe(now))
+          return new Rejection(this, 'open', Math.max(0, this.openUntil - now), this.value, this.limit)
         this.enter('halfOpen', 'the open time is over', now)
-        return this.tryProbe(now)
+        // Asked anew: a listener may have steered it elsewhere.
+        return this.tryOther(now)
       case 'halfOpen':
         return this.tryProbe(now)
       case 'forcedOpen':
         return new Rejection(this, 'forced', 0, this.value, this.limit)
       default:
-        return new Permit(this, this.generation)
+        this.lent++
+        return new Permit(this.owner, this.generation)
     }
   }
 
   private tryProbe(now: number): Permit | Rejection {
     const { probes } = this
     const lapsed = probes.lapse(now)
+    const serial = probes.lend(now)
+    if (serial > 0) this.lent++
+    const answer =
+      serial > 0
+        ? new Permit(this.owner, this.generation, serial)
+        : new Rejection(this, 'probing', probes.nextLapseMs(now), probes.running, probes.size)
+    // Last, when the answer stands: a listener may steer.
     if (lapsed > 0)
       this.env.emit({ type: 'lapsed', at: now, path: this.path, why: `${lapsed} probe(s) were not reported on` })
-    const serial = probes.lend(now)
-    if (serial > 0) return new Permit(this, this.generation, serial)
-    return new Rejection(this, 'probing', probes.nextLapseMs(now), probes.running, probes.size)
+    return answer
   }
 
   settled(permit: Permit, verdict: Verdict, tookMs: number, now: number): void {
     if (permit.generation !== this.generation) return
+    this.lent--
+    if (verdict === 'success' && this.at === 'closed') {
+      // The common end. A success can open too: the one that completes the minimum.
+      if (this.trip.record(verdict, tookMs, now)) this.open(this.trip.explain(now), now)
+      return
+    }
     const says = this.weigh(verdict, tookMs)
     if (this.at === 'closed') {
-      if (says !== NOTHING && this.record(says, tookMs, now)) this.open(this.explainTrip(now), now)
+      if (says !== NOTHING && this.record(says, tookMs, now)) this.open(this.trip.explain(now), now)
     } else this.settleOther(permit, says, tookMs, now)
   }
 
   private settleOther(permit: Permit, says: number, tookMs: number, now: number): void {
     if (this.at === 'metricsOnly') {
       if (says === NOTHING) return
-      const exceeded = this.record(says, tookMs, now)
-      if (exceeded && !this.exceeded)
-        this.tell('metricsOnly', 'metricsOnly', `would open: ${this.explainTrip(now)}`, now)
-      this.exceeded = exceeded
+      const told = this.exceeded
+      this.exceeded = this.record(says, tookMs, now)
+      if (this.exceeded && !told) this.tell('metricsOnly', 'metricsOnly', `would open: ${this.trip.explain(now)}`, now)
     } else if (this.at === 'halfOpen') {
       if (!this.probes.giveBack(permit.tag) || says === NOTHING) return
       const decision = this.probes.record(says === GOOD)
@@ -122,7 +145,9 @@ export class Breaker implements Gate {
   }
 
   cancelled(permit: Permit): void {
-    if (permit.generation === this.generation && this.at === 'halfOpen') this.probes.giveBack(permit.tag)
+    if (permit.generation !== this.generation) return
+    this.lent--
+    if (this.at === 'halfOpen') this.probes.giveBack(permit.tag)
   }
 
   /** Overload is an answer, and a caller who left proves nothing; but who was given the slow limit and got nothing has seen enough. */
@@ -135,34 +160,34 @@ export class Breaker implements Gate {
   }
 
   private record(says: number, tookMs: number, now: number): boolean {
-    const { trips } = this
-    const verdict = says === GOOD ? 'success' : 'failure'
-    let open = false
-    for (let i = 0; i < trips.length; i++) if ((trips[i] as Trip).record(verdict, tookMs, now)) open = true
-    return open
+    return this.trip.record(says === GOOD ? 'success' : 'failure', tookMs, now)
   }
 
   /** Puts it into a state by hand; stays there until the next hand. `closed` starts with empty statistics, `open` with the usual time. */
   steer(to: BreakerState, why = 'by hand'): void {
     const now = this.env.now()
-    if (to === 'open') this.open(why, now)
-    else if (to === this.at && to !== 'closed') return
-    else this.enter(to, why, now)
+    if (to === 'open') return this.open(why, now)
     if (to === 'closed') this.streak = 0
+    else if (to === this.at) return
+    this.enter(to, why, now)
   }
 
   /** Other settings, same state: what is open stays open to its time, calls in flight settle as before. */
   reconfigure(settings: BreakerSettings): void {
-    if (!sameTrips(this.settings, settings)) this.trips = tripsOf(settings)
+    if (!sameTrip(this.settings, settings)) this.trip = tripOf(settings)
     this.settings = settings
     this.timed = settings.slowAfter !== undefined
+    // Probes that are out decide by the settings under which they went.
+    if (this.at !== 'halfOpen') this.probes = this.newProbes()
   }
 
-  private open(why: string, now: number): void {
+  protected open(why: string, now: number): void {
     if (this.at === 'closed' && now - this.since >= this.settings.healthyAfter) this.streak = 0
-    this.until = now + this.openMs()
+    // Again by hand: the same time from now on, since no probe has failed.
+    if (this.at === 'open') this.streak--
+    else this.opened++
+    this.openUntil = now + this.openMs()
     this.streak++
-    this.opened++
     this.note(now)
     this.enter('open', why, now)
   }
@@ -178,15 +203,16 @@ export class Breaker implements Gate {
     return jitter === 0 ? ms : ms * (1 + jitter * this.env.random())
   }
 
-  private enter(to: BreakerState, why: string, now: number): void {
+  protected enter(to: BreakerState, why: string, now: number): void {
     const from = this.at
     this.at = to
     this.generation++
+    this.lent = 0
     this.since = now
     this.why = why
     this.exceeded = false
-    if (to === 'halfOpen') this.probes = this.newProbes()
-    if (to === 'closed' || to === 'metricsOnly') for (const trip of this.trips) trip.reset(now)
+    this.probes = this.newProbes()
+    if (to === 'closed' || to === 'metricsOnly') this.trip.reset(now)
     // Last, when the new state is whole: a listener may steer.
     if (from !== to) this.tell(from, to, why, now)
   }
@@ -200,19 +226,9 @@ export class Breaker implements Gate {
     this.env.emit({ type: 'state', at: now, path: this.path, from, to, why })
   }
 
-  /** The trip nearest to its limit. */
-  private nearest(now: number): Trip {
-    return this.trips.reduce((a, b) => (b.nearness(now) > a.nearness(now) ? b : a))
-  }
-
-  private explainTrip(now: number): string {
-    return this.nearest(now).explain(now)
-  }
-
   private note(now: number): void {
-    const trip = this.nearest(now)
-    this.value = trip.value(now)
-    this.limit = trip.limit
+    this.value = this.trip.value(now)
+    this.limit = this.trip.limit(now)
   }
 
   explain(rejection: Rejection): string {
@@ -223,7 +239,8 @@ export class Breaker implements Gate {
   idle(now: number): boolean {
     return (
       this.at === 'closed' &&
-      this.trips.every((t) => t.idle(now)) &&
+      this.lent === 0 &&
+      this.trip.idle(now) &&
       (this.streak === 0 || now - this.since >= this.settings.healthyAfter)
     )
   }
@@ -235,8 +252,8 @@ export class Breaker implements Gate {
       path: this.path,
       state: this.state(now),
       sinceMs: Math.max(0, now - this.since),
-      probeInMs: this.at === 'open' ? Math.max(0, this.until - now) : 0,
-      nearness: Math.min(1, this.nearest(now).nearness(now)),
+      probeInMs: this.at === 'open' ? Math.max(0, this.openUntil - now) : 0,
+      nearness: Math.min(1, this.trip.nearness(now)),
       opened: this.opened,
       why: this.why,
       probes: { size, free, running, good, bad },

@@ -1,19 +1,19 @@
 import * as v from 'valibot'
 import type { Ask, Gate, Permit, Rejection, Snapshot } from '../../core/gate.ts'
-import { isGate, type Kind, kindOf, type Layer, snapshotBase } from '../../core/layer.ts'
+import { isGate, type Kind, kindOf, type Layer, snapshotOf } from '../../core/layer.ts'
 import { type Env, envOf } from '../../core/runtime.ts'
 import { count } from '../../core/schema.ts'
 
 // How can each caller have a gate of his own, when there may be a million callers?
 //
 // Source: the clock (second-chance) page replacement of Corbató, "A Paging Experiment with the Multics System" (1968): a full table is
-// searched a few steps from where the last search ended; a gate that was used since gets a second chance, one that is not idle (it lends a
-// permit, or remembers something that matters) stays. Where nothing can go, the new key shares one gate with all others of its kind: it is
-// limited too, nobody is forgotten, and the memory is bounded whatever strangers send.
+// searched a few steps from where the last search ended; a gate that was used since goes only when no other of them can, one that is not
+// idle (it waits for the end of a permit, or remembers something that matters) stays. Where nothing can go, the new key shares one gate
+// with all others of its kind: it is limited too, nobody is forgotten, and the memory is bounded whatever strangers send.
 //
 // max 2, keys a, b idle, then c: c takes a's place. With a and b busy: c goes through the shared gate.
 //
-// Invariant: at most max + 1 gates exist; a gate that lends a permit is never dropped. Keys are equal as in a Map: 1 and "1" are two keys.
+// Invariant: at most max + 1 gates exist; a gate that waits for the end of a permit is never dropped. Keys are equal as in a Map: 1 and "1" are two keys.
 
 const SEARCH_STEPS = 8
 
@@ -33,7 +33,7 @@ export type KeyedOptions = v.InferInput<typeof keyedOptions>
 type KeyedSettings = v.InferOutput<typeof keyedOptions>
 
 const keyedSnapshot = v.strictObject({
-  ...snapshotBase('keyed'),
+  ...snapshotOf('keyed'),
   keys: v.number(),
   max: v.number(),
   evicted: v.number(),
@@ -109,14 +109,18 @@ export class Keyed implements Gate {
 
   /** A place whose gate nobody would miss, or -1. */
   private search(now: number): number {
+    let second = -1
     for (let step = 0; step < SEARCH_STEPS; step++) {
       const at = this.hand
       this.hand = (at + 1) % this.ring.length
       const entry = this.ring[at] as Entry
-      if (entry.used) entry.used = false
-      else if (entry.gate.idle?.(now) === true) return at
+      const idle = entry.gate.idle?.(now) === true
+      if (idle && !entry.used) return at
+      entry.used = false
+      if (idle && second < 0) second = at
     }
-    return -1
+    // Used a while ago, but idle now: rather that than a newcomer in the shared gate.
+    return second
   }
 
   /** Permits belong to the inner gates: these are never called. */

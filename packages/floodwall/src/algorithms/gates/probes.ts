@@ -4,7 +4,7 @@
 // probe whose caller died cannot keep the breaker half-open for ever (opossum #388, resilience4j #935).
 //
 // 3 probes, share 0.5: two failures are certain to reach 0.5 · 3, so the second decides; two successes leave at most one failure, so the
-// second decides too. The third is not waited for.
+// second decides too. The third is not waited for. Divided, not multiplied: 0.07 · 100 is 7.000000000000001, and 7 of 100 would not do.
 //
 // Invariant, after every step: free + running + good + bad = size.
 
@@ -73,8 +73,8 @@ export class Probes {
   record(isGood: boolean): Decision {
     if (isGood) this.good++
     else this.bad++
-    if (this.bad >= this.share * this.size) return 'open'
-    if (this.size - this.good < this.share * this.size) return 'close'
+    if (this.bad / this.size >= this.share) return 'open'
+    if ((this.size - this.good) / this.size < this.share) return 'close'
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type Gate, Permit, Rejection, type Snapshot } from '../../core/gate.ts'
-import { type Kind, kindOf, snapshotBase } from '../../core/layer.ts'
+import { type Kind, kindOf, snapshotOf } from '../../core/layer.ts'
 import { type Env, envOf } from '../../core/runtime.ts'
 import { countOrZero, parse } from '../../core/schema.ts'
 import { systemRuntime } from '../../core/system.ts'
@@ -22,7 +22,7 @@ const bulkheadOptions = v.strictObject({
 export type BulkheadOptions = v.InferInput<typeof bulkheadOptions>
 
 const bulkheadSnapshot = v.strictObject({
-  ...snapshotBase('bulkhead'),
+  ...snapshotOf('bulkhead'),
   slots: v.number(),
   used: v.number(),
   /** The most that were ever inside at once. */
@@ -81,9 +81,11 @@ export class Semaphore implements Gate {
   }
 
   onFree(wake: () => void): () => void {
-    this.wakers.push(wake)
+    // A wrapper of its own: who came twice leaves once by each handle.
+    const waker = () => wake()
+    this.wakers.push(waker)
     return () => {
-      this.wakers = this.wakers.filter((other) => other !== wake)
+      this.wakers = this.wakers.filter((other) => other !== waker)
     }
   }
 
@@ -92,7 +94,9 @@ export class Semaphore implements Gate {
     const { wakers } = this
     for (let i = 0; i < wakers.length && this.used < this.slots; i++) {
       this.turn = (this.turn + 1) % wakers.length
-      wakers[this.turn]?.()
+      const waker = wakers[this.turn] as () => void
+      // Who is woken may stop another, and who has stopped is not woken.
+      if (this.wakers === wakers || this.wakers.includes(waker)) waker()
     }
   }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type Ask, type Gate, Permit, type Rejection, type Snapshot } from '../../core/gate.ts'
-import { isGate, type Kind, kindOf, type Layer, snapshotBase } from '../../core/layer.ts'
+import { isGate, type Kind, kindOf, type Layer, snapshotOf } from '../../core/layer.ts'
 import { Refusals } from '../../core/refusals.ts'
 import type { Env } from '../../core/runtime.ts'
 
@@ -17,7 +17,7 @@ const shadowOptions = v.strictObject({
 export type ShadowOptions = v.InferInput<typeof shadowOptions>
 
 const shadowSnapshot = v.strictObject({
-  ...snapshotBase('shadow'),
+  ...snapshotOf('shadow'),
   wouldRefuse: v.array(v.strictObject({ path: v.string(), reason: v.string(), count: v.number() })),
   of: v.looseObject({ kind: v.string() }),
 })

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { showMs } from '../../core/duration.ts'
 import { type Ask, type Gate, Permit, Rejection, type Snapshot } from '../../core/gate.ts'
-import { type Kind, kindOf, snapshotBase } from '../../core/layer.ts'
+import { type Kind, kindOf, snapshotOf } from '../../core/layer.ts'
 import type { Verdict } from '../../core/outcome.ts'
 import { type Env, envOf } from '../../core/runtime.ts'
 import { amountOrZero, oneOf, parse, positiveSpan } from '../../core/schema.ts'
@@ -17,11 +17,11 @@ import { systemRuntime } from '../../core/system.ts'
 // Invariant: in any span t at most burst + rate · t is granted; tokens never pass the burst.
 
 const rateOptions = v.strictObject({
-  /** Tokens earned per `per`. 0: the burst, and then nothing. */
+  /** Tokens earned per `per`. 0: nothing passes, or a given `burst` and then nothing. */
   rate: amountOrZero,
   /** The span that `rate` is per. Default 1 s. */
   per: v.optional(positiveSpan, '1s'),
-  /** The most that idling can save. Default: `rate`, at least 1. */
+  /** The most that idling can save. Default: `rate`, at least 1; nothing at rate 0. */
   burst: v.optional(amountOrZero),
   /**
    * `calls`: a call costs its `cost`. `time`: `cost` is an estimate in milliseconds of work, corrected by what the work took; an
@@ -34,7 +34,7 @@ export type RateOptions = v.InferInput<typeof rateOptions>
 type RateSettings = v.InferOutput<typeof rateOptions>
 
 const rateSnapshot = v.strictObject({
-  ...snapshotBase('rateLimit'),
+  ...snapshotOf('rateLimit'),
   tokens: v.number(),
   burst: v.number(),
   perSecond: v.number(),
@@ -51,6 +51,8 @@ export class TokenBucket implements Gate {
   private burst = 0
   private tokens: number
   private at: number
+  /** Permits whose cost is still an estimate. */
+  private owing = 0
 
   constructor(options: RateOptions, env: Env = envOf(systemRuntime, 'rateLimit')) {
     const settings = parse(rateOptions, options, 'rateLimit')
@@ -63,14 +65,15 @@ export class TokenBucket implements Gate {
 
   private set({ rate, per, burst }: RateSettings): void {
     this.perMs = rate / per
-    this.burst = burst ?? Math.max(1, rate)
+    this.burst = burst ?? (rate === 0 ? 0 : Math.max(1, rate))
   }
 
   tryAcquire(ask: Ask): Permit | Rejection {
     this.earn(ask.now)
-    const cost = ask.cost
+    const cost = costOf(ask)
     if (this.tokens + GRAIN < cost) return this.refuse(cost)
     this.tokens -= cost
+    if (this.timed) this.owing++
     return new Permit(this, 0, cost)
   }
 
@@ -87,36 +90,48 @@ export class TokenBucket implements Gate {
 
   settled(permit: Permit, _verdict: Verdict, tookMs: number, now: number): void {
     if (!this.timed) return
+    this.owing--
+    // A latency that is none corrects nothing: the estimate stands.
+    if (!(tookMs >= 0)) return
     this.earn(now)
     // Never below minus one burst: one wild call must not silence its caller for ever.
     this.tokens = Math.max(-this.burst, Math.min(this.burst, this.tokens + permit.tag - tookMs))
   }
 
   cancelled(permit: Permit, now: number): void {
+    if (this.timed) this.owing--
     this.earn(now)
     this.tokens = Math.min(this.burst, this.tokens + permit.tag)
   }
 
-  /** Another rate, same bucket: a reload is not a free burst. */
-  reconfigure(settings: RateSettings): void {
+  /** Another rate from `now` on, same bucket: a reload is not a free burst, and the time before it earned at the old rate. */
+  reconfigure(settings: RateSettings, now: number): void {
+    this.earn(now)
     this.set(settings)
     this.tokens = Math.min(this.tokens, this.burst)
   }
 
   explain(rejection: Rejection): string {
-    if (rejection.never) return `costs ${rejection.limit}, and no more than ${this.burst} can ever be saved up`
+    if (rejection.limit > this.burst)
+      return `costs ${rejection.limit}, and no more than ${this.burst} can ever be saved up`
+    if (rejection.never) return `costs ${rejection.limit}, ${rejection.value} left, and at rate 0 nothing is earned`
     return `costs ${rejection.limit}, ${Math.floor(rejection.value * 100) / 100} of ${this.burst} left; one more each ${showMs(1 / this.perMs)}`
   }
 
   idle(now: number): boolean {
     this.earn(now)
-    return this.tokens >= this.burst
+    return this.owing === 0 && this.tokens >= this.burst
   }
 
   inspect(now: number): Snapshot {
     this.earn(now)
     return { kind: this.kind, path: this.path, tokens: this.tokens, burst: this.burst, perSecond: this.perMs * 1000 }
   }
+}
+
+/** What is no cost (NaN, negative, a text) costs 1: a NaN among the tokens would let everything pass, for ever. */
+function costOf({ cost }: Ask): number {
+  return typeof cost === 'number' && cost >= 0 ? Math.min(cost, Number.MAX_VALUE) : 1
 }
 
 /** At most `rate` per `per`, with bursts up to `burst`. Refuses with the time to wait. */
@@ -127,7 +142,7 @@ export const rateLimit: Kind<RateOptions, RateSettings> = kindOf({
   build(settings, env, previous) {
     if (!(previous instanceof TokenBucket) || previous.timed !== (settings.charge === 'time'))
       return new TokenBucket(settings, env)
-    previous.reconfigure(settings)
+    previous.reconfigure(settings, env.now())
     return previous
   },
 })

@@ -28,13 +28,20 @@ export class WaitList<W extends Place> {
     this.joined(waiter)
   }
 
-  /** Joins at the front: the one who was first and could not go after all. */
-  unshift(waiter: W): void {
-    waiter.behind = this.head
-    waiter.ahead = null
-    if (this.head === null) this.tail = waiter
-    else this.head.ahead = waiter
-    this.head = waiter
+  /** Joins at the front, behind those of whom `first` is true: one who was let out and could not go after all. */
+  unshift(waiter: W, first: (other: W) => boolean = () => false): void {
+    let ahead: Place | null = null
+    let behind = this.head
+    while (behind !== null && first(behind as W)) {
+      ahead = behind
+      behind = behind.behind
+    }
+    waiter.ahead = ahead
+    waiter.behind = behind
+    if (ahead === null) this.head = waiter
+    else ahead.behind = waiter
+    if (behind === null) this.tail = waiter
+    else behind.ahead = waiter
     this.joined(waiter)
   }
 

@@ -1,3 +1,4 @@
+import { slotAt } from '../stats/slot.ts'
 import { TimeRing } from '../stats/time-ring.ts'
 
 // May one more request be sent again?
@@ -8,49 +9,62 @@ import { TimeRing } from '../stats/time-ring.ts'
 // ratio 0.2, minimum 3: 100 requests fail together: 20 are tried again. 6 fail together: 3.
 //
 // Invariant: granted in a window <= max(minimum, ratio · requests of that window). A retry counts from when it is granted, its backoff
-// included (envoy #30205), and the base is requests begun, so it does not vanish when they fail (envoy-mobile #811).
+// included (envoy #30205), and the base is requests begun, so it does not vanish when they fail (envoy-mobile #811). What is given back
+// leaves the bucket that it was granted in: counted later it would outlive its grant, and pay for a retry that nobody saved.
 
 const REQUESTS = 0
-const GRANTED = 1
-const RETURNED = 2
 const BUCKETS = 10
 
 export class RetryBudget {
   private readonly ratio: number
   private readonly minimum: number
-  private readonly ring: TimeRing
+  private readonly widthMs: number
+  private readonly requests: TimeRing
+  /** Grants per bucket; `slot` is the number of the current one. */
+  private readonly grants: number[] = new Array<number>(BUCKETS).fill(0)
+  private slot = 0
 
   constructor(ratio: number, minimum: number, overMs: number) {
     this.ratio = ratio
     this.minimum = minimum
-    this.ring = new TimeRing(BUCKETS, overMs / BUCKETS, 3)
+    this.widthMs = overMs / BUCKETS
+    this.requests = new TimeRing(BUCKETS, this.widthMs, 1)
   }
 
   /** A request begins: first tries are never refused. */
   request(now: number): void {
-    this.ring.add(REQUESTS, 1, now)
+    this.requests.add(REQUESTS, 1, now)
   }
 
   /** Takes the right to one retry; false when the budget is spent. */
   grant(now: number): boolean {
     if (this.spent(now) + 1 > this.allowed(now)) return false
-    this.ring.add(GRANTED, 1, now)
+    this.grants[this.slot % BUCKETS]!++
     return true
   }
 
-  /** The retry was not sent after all (aborted while it waited). */
-  giveBack(now: number): void {
-    this.ring.add(RETURNED, 1, now)
+  /** The retry that was granted at `grantedAt` was not sent after all (aborted while it waited). */
+  giveBack(grantedAt: number, now: number): void {
+    this.turn(now)
+    const slot = slotAt(grantedAt, this.widthMs)
+    if (slot > this.slot - BUCKETS) this.grants[slot % BUCKETS]!--
   }
 
   /** Retries granted in the window. */
   spent(now: number): number {
-    return Math.max(0, this.ring.total(GRANTED, now) - this.ring.total(RETURNED, now))
+    this.turn(now)
+    return this.grants.reduce((sum, n) => sum + n, 0)
   }
 
   /** Retries that the window allows in all. */
   allowed(now: number): number {
     // Ratio 0 means no retries at all, the minimum included.
-    return this.ratio === 0 ? 0 : Math.max(this.minimum, this.ratio * this.ring.total(REQUESTS, now))
+    return this.ratio === 0 ? 0 : Math.max(this.minimum, this.ratio * this.requests.total(REQUESTS, now))
+  }
+
+  private turn(now: number): void {
+    const slot = slotAt(now, this.widthMs)
+    for (let gap = Math.min(slot - this.slot, BUCKETS); gap > 0; gap--) this.grants[(slot - gap + 1) % BUCKETS] = 0
+    if (slot > this.slot) this.slot = slot
   }
 }

@@ -11,11 +11,11 @@ import type { Trip } from './trip.ts'
 // Invariant: opens at the n-th failure without a success between.
 
 export class Consecutive implements Trip {
-  limit: number
+  private readonly most: number
   private run = 0
 
   constructor(failures: number) {
-    this.limit = failures
+    this.most = failures
   }
 
   record(verdict: Verdict): boolean {
@@ -24,7 +24,7 @@ export class Consecutive implements Trip {
       return false
     }
     this.run++
-    return this.run >= this.limit
+    return this.run >= this.most
   }
 
   reset(): void {
@@ -35,12 +35,16 @@ export class Consecutive implements Trip {
     return this.run
   }
 
+  limit(): number {
+    return this.most
+  }
+
   nearness(): number {
-    return this.run / this.limit
+    return this.run / this.most
   }
 
   explain(): string {
-    return `${this.run} calls failed in a row (limit ${this.limit})`
+    return `${this.run} calls failed in a row (limit ${this.most})`
   }
 
   idle(): boolean {

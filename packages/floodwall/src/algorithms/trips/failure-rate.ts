@@ -9,9 +9,10 @@ import type { Trip } from './trip.ts'
 // Source: the failure-rate breaker of Hystrix and resilience4j. The rate is judged after every result, a success included (the success
 // that completes the minimum can open), and only with enough calls: 1 of 1 is not an outage.
 //
-// 20 calls, 12 bad, share 0.5: 12 >= 0.5 · 20, so the 20th result opens.
+// 20 calls, 12 bad, share 0.5: 12 / 20 >= 0.5, so the 20th result opens. Divided, not multiplied: 0.07 · 100 is 7.000000000000001, and
+// 7 of 100 would not reach a limit of 7 %.
 //
-// Invariant: opens if and only if calls >= atLeast and failures >= share · calls, over the window that ends now.
+// Invariant: opens if and only if calls >= atLeast and failures / calls >= share, over the window that ends now.
 
 const CALLS = 0
 const FAILURES = 1
@@ -19,12 +20,12 @@ const FAILED_BIT = 1
 
 /** Over a span of time, in buckets. */
 export class FailureRate implements Trip {
-  limit: number
-  atLeast: number
+  private readonly share: number
+  private readonly atLeast: number
   private readonly ring: TimeRing
 
   constructor(share: number, atLeast: number, overMs: number, buckets: number) {
-    this.limit = share
+    this.share = share
     this.atLeast = atLeast
     this.ring = new TimeRing(buckets, overMs / buckets, 2)
   }
@@ -36,7 +37,7 @@ export class FailureRate implements Trip {
     const failures = ring.total(FAILURES, now)
     if (failures === 0) return false
     const calls = ring.total(CALLS, now)
-    return calls >= this.atLeast && failures >= this.limit * calls
+    return calls >= this.atLeast && failures / calls >= this.share
   }
 
   reset(now: number): void {
@@ -47,15 +48,19 @@ export class FailureRate implements Trip {
     return shareOf(this.ring.total(FAILURES, now), this.ring.total(CALLS, now))
   }
 
+  limit(): number {
+    return this.share
+  }
+
   nearness(now: number): number {
-    return Math.min(this.value(now) / this.limit, this.ring.total(CALLS, now) / this.atLeast)
+    return Math.min(this.value(now) / this.share, this.ring.total(CALLS, now) / this.atLeast)
   }
 
   explain(now: number): string {
     return sentence(
       this.ring.total(FAILURES, now),
       this.ring.total(CALLS, now),
-      this.limit,
+      this.share,
       `in the last ${showMs(this.ring.spanMs)}`,
     )
   }
@@ -67,12 +72,12 @@ export class FailureRate implements Trip {
 
 /** Over the last calls, however long ago they were. */
 export class FailureRateOfCalls implements Trip {
-  limit: number
-  atLeast: number
+  private readonly share: number
+  private readonly atLeast: number
   private readonly ring: CountRing
 
   constructor(share: number, atLeast: number, lastCalls: number) {
-    this.limit = share
+    this.share = share
     this.ring = new CountRing(lastCalls, 1)
     // A window that can never hold the minimum would never open.
     this.atLeast = Math.min(atLeast, lastCalls)
@@ -82,7 +87,7 @@ export class FailureRateOfCalls implements Trip {
     const { ring } = this
     ring.push(verdict === 'success' ? 0 : FAILED_BIT)
     const failures = ring.total(0)
-    return failures > 0 && ring.calls >= this.atLeast && failures >= this.limit * ring.calls
+    return failures > 0 && ring.calls >= this.atLeast && failures / ring.calls >= this.share
   }
 
   reset(): void {
@@ -93,12 +98,16 @@ export class FailureRateOfCalls implements Trip {
     return shareOf(this.ring.total(0), this.ring.calls)
   }
 
+  limit(): number {
+    return this.share
+  }
+
   nearness(): number {
-    return Math.min(this.value() / this.limit, this.ring.calls / this.atLeast)
+    return Math.min(this.value() / this.share, this.ring.calls / this.atLeast)
   }
 
   explain(): string {
-    return sentence(this.ring.total(0), this.ring.calls, this.limit, `of the last ${this.ring.size} calls`)
+    return sentence(this.ring.total(0), this.ring.calls, this.share, `of the last ${this.ring.size} calls`)
   }
 
   idle(): boolean {

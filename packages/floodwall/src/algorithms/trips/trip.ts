@@ -6,9 +6,10 @@ export interface Trip {
   record(verdict: Verdict, tookMs: number, now: number): boolean
   /** Forgets all results. */
   reset(now: number): void
-  /** What it measures now (a failure share, a run of failures), and the limit at which it opens. */
+  /** What it measures now: a failure share, a run of failures. */
   value(now: number): number
-  readonly limit: number
+  /** The value at which it opens. */
+  limit(now: number): number
   /** 0: nothing wrong; 1: it opens. */
   nearness(now: number): number
   /** One sentence with the numbers. */

@@ -1,0 +1,51 @@
+import type { Verdict } from '../../core/outcome.ts'
+import type { Trip } from './trip.ts'
+
+// Does any of several conditions hold?
+//
+// Each sees every result, so that none starts from nothing when another has opened the breaker.
+//
+// Invariant: opens if and only if one of its trips does.
+
+export class AnyTrip implements Trip {
+  private readonly trips: readonly Trip[]
+
+  constructor(trips: readonly Trip[]) {
+    this.trips = trips
+  }
+
+  record(verdict: Verdict, tookMs: number, now: number): boolean {
+    let open = false
+    for (const trip of this.trips) if (trip.record(verdict, tookMs, now)) open = true
+    return open
+  }
+
+  reset(now: number): void {
+    for (const trip of this.trips) trip.reset(now)
+  }
+
+  /** The one nearest to its limit speaks for all. */
+  private nearest(now: number): Trip {
+    return this.trips.reduce((a, b) => (b.nearness(now) > a.nearness(now) ? b : a))
+  }
+
+  value(now: number): number {
+    return this.nearest(now).value(now)
+  }
+
+  limit(now: number): number {
+    return this.nearest(now).limit(now)
+  }
+
+  nearness(now: number): number {
+    return this.nearest(now).nearness(now)
+  }
+
+  explain(now: number): string {
+    return this.nearest(now).explain(now)
+  }
+
+  idle(now: number): boolean {
+    return this.trips.every((trip) => trip.idle(now))
+  }
+}

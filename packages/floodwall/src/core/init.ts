@@ -1,0 +1,48 @@
+import type { Call } from './call.ts'
+import type { Classify } from './outcome.ts'
+import type { Done } from './policy.ts'
+import type { Env } from './runtime.ts'
+
+/** Who goes first under overload; inherited by every call made on behalf of this one. The default for production is `critical`. */
+export type Criticality = 'criticalPlus' | 'critical' | 'sheddablePlus' | 'sheddable'
+
+/** One of several targets that do the same work. */
+export interface Endpoint {
+  /** Unique in its cluster, fit for a label: `'10.0.0.1:8080'`. */
+  readonly id: string
+  /** Where it listens, as its adapter understands it: `'http://10.0.0.1:8080'`. Default: the id. */
+  readonly address?: string
+  /** Its strength beside the others. Default 1; 0 gets nothing. */
+  readonly weight?: number
+  readonly zone?: string
+}
+
+/** What a caller may say about a call. Everything is optional. */
+export interface Init {
+  /** The call on whose behalf this one is made: deadline, abort and criticality are inherited. */
+  readonly parent?: Call
+  /** Milliseconds for the whole operation; a parent's deadline can only be shortened. */
+  readonly within?: number
+  /** Ends the call; its reason comes through by identity. */
+  readonly signal?: AbortSignal
+  readonly criticality?: Criticality
+  readonly cost?: number
+  readonly key?: string | number
+  /** Executing twice does no harm. Only then is work that may have run sent again. */
+  readonly idempotent?: boolean
+  /** The caller's own; floodwall does not look at it. */
+  readonly data?: unknown
+  readonly classify?: Classify
+}
+
+/** What the calls of one pipeline have in common. @internal */
+export interface Host {
+  readonly env: Env
+  readonly classify: Classify
+  readonly criticality: Criticality
+  /** The clock as the gates see it while they are asked: one box for all calls, where a field of each call would allocate one. */
+  now: number
+}
+
+/** Work as a function of the call, or as callbacks (`start`). @internal */
+export type Work = (call: Call, done: Done) => unknown
