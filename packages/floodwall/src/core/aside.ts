@@ -1,7 +1,7 @@
 import type { Call } from './call.ts'
 import type { Permit } from './gate.ts'
 import type { Endpoint } from './init.ts'
-import type { Verdict } from './outcome.ts'
+import type { Outcome, Verdict } from './outcome.ts'
 
 /** Occupancy that outlived its outcome: the caller has gone, the work has not. */
 export interface Holding {
@@ -26,4 +26,8 @@ export class Aside {
   holdings: Holding | null = null
   ended: { readonly error: unknown; readonly verdict: Verdict } | null = null
   absorbed = false
+  /** Endpoints that this operation has been counted against. */
+  blamed = 0
+  /** What came of the attempt, where the endpoint's gates were told otherwise. */
+  unshielded: Outcome<unknown> | null = null
 }

@@ -1,4 +1,5 @@
 import { Aside, type Holding } from './aside.ts'
+import { timeoutError } from './errors.ts'
 import type { Ask, Permit } from './gate.ts'
 import type { Criticality, Endpoint, Host, Init, Work } from './init.ts'
 import { failed, type Outcome, type Verdict } from './outcome.ts'
@@ -32,7 +33,8 @@ export class Call implements Ask {
     this.callbacks = callbacks
   }
 
-  private get extra(): Aside {
+  /** @internal */
+  get extra(): Aside {
     this.aside ??= new Aside()
     return this.aside
   }
@@ -166,11 +168,7 @@ export class Call implements Ask {
     const init: Init = { ...rest, criticality: this.criticality }
     const call = new Call(this.host, this.work, this.callbacks, init)
     call.shrinkDeadline(now + to.within)
-    env.after(
-      to.within,
-      () => call.cancel(new Error(`detached work (${to.reason}) had ${to.within} ms`), 'timeout'),
-      true,
-    )
+    env.after(to.within, () => call.cancel(timeoutError('deadline', env.path, to.within), 'timeout'), true)
     env.emit({ type: 'detached', at: now, path: env.path, why: to.reason, withinMs: to.within })
     return call
   }

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type Duration, toMs } from './duration.ts'
-import { ConfigError, type ConfigIssue } from './errors.ts'
+import { ConfigError } from './errors.ts'
 
 // The words that options are written in. Every schema says what it expected in one phrase, so that an error can name the field, the value
 // and the expectation. Nothing is converted in silence: "0.5" is not 0.5.
@@ -72,12 +72,13 @@ export function oneOf<const W extends readonly string[]>(...words: W): v.Generic
 export function parse<O>(schema: v.GenericSchema<unknown, O>, input: unknown, path: string): O {
   const result = v.safeParse(schema, input)
   if (result.success) return result.output
-  throw new ConfigError(issuesOf(result.issues, path))
-}
-
-/** The faults of a failed parse, as {@link ConfigIssue}s under `path`. */
-export function issuesOf(issues: readonly v.BaseIssue<unknown>[], path: string): ConfigIssue[] {
-  return issues.map((issue) => ({ path: pathOf(issue, path), value: show(issue.input), expected: expectation(issue) }))
+  throw new ConfigError(
+    result.issues.map((issue) => ({
+      path: pathOf(issue, path),
+      value: show(issue.input),
+      expected: expectation(issue, schema),
+    })),
+  )
 }
 
 function pathOf(issue: v.BaseIssue<unknown>, root: string): string {
@@ -89,9 +90,9 @@ function pathOf(issue: v.BaseIssue<unknown>, root: string): string {
   return path
 }
 
-function expectation(issue: v.BaseIssue<unknown>): string {
+function expectation(issue: v.BaseIssue<unknown>, schema: object): string {
   if (issue.type === 'strict_object') {
-    if (issue.expected === 'never') return knownFields(issue)
+    if (issue.expected === 'never') return `no such field${knownFields(issue, schema)}`
     if (issue.expected === 'Object') return 'an object of options'
     return 'this field (it is required)'
   }
@@ -99,10 +100,14 @@ function expectation(issue: v.BaseIssue<unknown>): string {
   return issue.message
 }
 
-function knownFields(issue: v.BaseIssue<unknown>): string {
-  const requirement = (issue as { requirement?: { entries?: object } }).requirement?.entries
-  const fields = requirement === undefined ? '' : `; known: ${Object.keys(requirement).join(', ')}`
-  return `no such field${fields}`
+/** The fields of the object in which the unknown one stood: down the schema, along the issue's path. */
+function knownFields(issue: v.BaseIssue<unknown>, schema: object): string {
+  let at: { readonly entries?: Readonly<Record<string, object>>; readonly wrapped?: object } | undefined = schema
+  for (const { key } of issue.path?.slice(0, -1) ?? []) {
+    at = at?.entries?.[String(key)]
+    while (at?.wrapped !== undefined) at = at.wrapped
+  }
+  return at?.entries === undefined ? '' : `; known: ${Object.keys(at.entries).join(', ')}`
 }
 
 const LONGEST_SHOWN = 80

@@ -1,29 +1,40 @@
 import * as v from 'valibot'
+import { Cluster } from '../algorithms/cluster/cluster.ts'
+import { clusterOptions } from '../algorithms/cluster/cluster-settings.ts'
+import type { Member } from '../algorithms/cluster/member.ts'
 import type { Call } from '../core/call.ts'
-import { Chain, type Place } from '../core/chain.ts'
+import { Chain } from '../core/chain.ts'
 import type { Snapshot } from '../core/gate.ts'
 import type { Endpoint } from '../core/init.ts'
-import { type Kind, kindOf, type Layer, snapshotOf } from '../core/layer.ts'
-import type { Outcome } from '../core/outcome.ts'
+import { gate, type Kind, kindOf, type Layer, snapshotOf } from '../core/layer.ts'
+import { answered, failed, type Outcome, refused } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import { type Env, envOf } from '../core/runtime.ts'
 
-// Which of several targets gets this attempt?
+// Which endpoint gets this attempt?
 //
-// Round robin. Each endpoint has layers of its own (a breaker each: that is isolation), built on first use of the list. An endpoint whose
-// layers refuse costs nothing and the next one is asked; endpoints that this operation has tried already come last.
+// The cluster chooses, the endpoint's gates (its breaker, its slots) and its layers admit, and what came of it goes back to the cluster. A
+// request that fails everywhere is the request's fault: it is counted against one endpoint only, and tried on two.
+
+const endpointSchema = v.custom<Endpoint>(
+  (e) => typeof e === 'object' && e !== null && typeof (e as Partial<Endpoint>).id === 'string',
+  'an endpoint with an id',
+)
 
 const balanceOptions = v.strictObject({
-  /** The targets; ids must differ. */
-  endpoints: v.pipe(
-    v.array(
-      v.custom<Endpoint>((e) => typeof (e as Partial<Endpoint> | null)?.id === 'string', 'an endpoint with an id'),
+  /** The targets, when they never change; ids must differ. */
+  endpoints: v.optional(
+    v.pipe(
+      v.array(endpointSchema),
+      v.minLength(1, 'at least one endpoint'),
+      v.check((list) => new Set(list.map((e) => e.id)).size === list.length, 'endpoints with different ids'),
     ),
-    v.minLength(1, 'at least one endpoint'),
-    v.check((list) => new Set(list.map((e) => e.id)).size === list.length, 'endpoints with different ids'),
   ),
-  /** The layers of each endpoint, outermost first. Default: none. */
+  /** A cluster that exists already, shared with others or fed by discovery. Then `endpoints` and the cluster's options are its own. */
+  cluster: v.optional(v.instance(Cluster, 'a cluster')),
+  /** Layers of each endpoint, outermost first. Default: none; isolation is the cluster's. */
   each: v.optional(v.array(v.custom<Layer>((l) => typeof l === 'object' && l !== null && 'build' in l, 'a layer')), []),
+  ...clusterOptions.entries,
 })
 
 export type BalanceOptions = v.InferInput<typeof balanceOptions>
@@ -31,101 +42,153 @@ type BalanceSettings = v.InferOutput<typeof balanceOptions>
 
 const balanceSnapshot = v.strictObject({
   ...snapshotOf('balance'),
-  endpoints: v.array(
-    v.strictObject({ id: v.string(), attempts: v.number(), layers: v.array(v.looseObject({ kind: v.string() })) }),
-  ),
+  cluster: v.looseObject({ kind: v.literal('cluster') }),
+  endpoints: v.array(v.strictObject({ id: v.string(), layers: v.array(v.looseObject({ kind: v.string() })) })),
 })
 
+/** One request is tried on so many endpoints; a third would be poisoned as well. */
+const MOST_ENDPOINTS = 2
+
+/** Members whose gates refuse (a full one, a race for a probe) are passed over so many times. */
+const MOST_REFUSALS = 3
+
+/** The ways to one member: through its gates, or by them in a panic. */
 interface Seat {
-  readonly endpoint: Endpoint
-  readonly layers: readonly Layer[]
-  readonly env: Env
-  /** Made when the rest of the chain is known, and kept as long as it stays the same. */
-  chain: Chain | undefined
-  /** What stood here before a reload. */
-  readonly before: readonly Place[] | undefined
-  attempts: number
+  readonly normal: Chain
+  readonly panic: Chain
 }
+
+const untried = (): boolean => false
 
 export class Balance implements Policy {
   readonly kind = 'balance'
   readonly path: string
-  private readonly seats: readonly Seat[]
+  readonly cluster: Cluster
+  private readonly env: Env
+  private readonly each: readonly Layer[]
+  private seats = new Map<Member, Seat>()
   private next: Next | undefined
-  private turn = 0
 
-  /** An endpoint that `previous` has too goes on with what its layers have learnt. */
-  constructor({ endpoints, each }: BalanceSettings, env: Env, previous?: Balance) {
+  constructor(settings: BalanceSettings, env: Env) {
+    const { endpoints, cluster, each, ...own } = settings
     this.path = env.path
-    const known = new Map(previous?.seats.map((seat) => [seat.endpoint.id, seat]))
-    this.seats = endpoints.map((endpoint) => {
-      const was = known.get(endpoint.id)
-      return {
-        endpoint,
-        layers: each,
-        env: { ...envOf(env, `${env.path}/${endpoint.id}`), share: env.share },
-        chain: undefined,
-        before: was?.chain?.layers ?? was?.before,
-        attempts: was?.attempts ?? 0,
-      }
-    })
+    this.env = env
+    this.each = each
+    this.cluster = cluster ?? new Cluster(own, env)
+    if (endpoints !== undefined) this.cluster.update(endpoints)
   }
 
   run(call: Call, next: Next, done: Done): void {
     if (next !== this.next) this.join(next)
-    const start = this.turn
-    this.turn = (start + 1) % this.seats.length
-    this.ask(call, start, 0, undefined, done)
+    this.place(call, done, undefined)
+  }
+
+  private place(
+    call: Call,
+    done: Done,
+    passedOver: { readonly members: Member[]; readonly refusal: Outcome<unknown> } | undefined,
+  ): void {
+    call.host.now = this.env.now()
+    const tried =
+      call.attempt === 0 && passedOver === undefined
+        ? untried
+        : (m: Member) => call.tried(m.endpoint) || passedOver?.members.includes(m) === true
+    const placed = this.cluster.place(call, tried)
+    if (!placed.ok) return done(passedOver?.refusal ?? refused(placed))
+    const { member, panic } = placed
+    if (passedOver?.members.includes(member) === true) return done(passedOver.refusal)
+    call.endpoint = member.endpoint
+    const seat = this.seats.get(member) ?? this.sit(member)
+    const chain = panic ? seat.panic : seat.normal
+    chain.first(call, (outcome) => {
+      if (outcome.rejection === undefined) return done(this.heard(call, member, outcome))
+      call.endpoint = null
+      const members = [...(passedOver?.members ?? []), member]
+      const refusal = sooner(passedOver?.refusal, outcome)
+      if (members.length >= MOST_REFUSALS) done(refusal)
+      else this.place(call, done, { members, refusal })
+    })
+  }
+
+  /** What the cluster learns beyond what the gates have learnt, and what the layers further out are told. */
+  private heard(call: Call, member: Member, inner: Outcome<unknown>): Outcome<unknown> {
+    const { extra } = call
+    const outcome = extra.unshielded ?? inner
+    extra.unshielded = null
+    member.attempts++
+    if (outcome.verdict !== 'failure') return outcome
+    if (!outcome.ran) {
+      const { how, why } = connectFault(outcome.error)
+      this.cluster.connectFailed(member, how, why)
+      return outcome
+    }
+    extra.blamed++
+    return extra.blamed >= MOST_ENDPOINTS && !outcome.noRetry ? withoutRetry(outcome) : outcome
   }
 
   /** The chain after us changed (a reload): the endpoints' layers keep their objects and get a new end. */
   private join(next: Next): void {
     this.next = next
-    for (const seat of this.seats) {
-      seat.chain = new Chain(seat.layers, seat.env, (call, done) => next(call, done), seat.chain?.layers ?? seat.before)
-    }
+    const before = this.seats
+    this.seats = new Map()
+    for (const [member, seat] of before) this.sit(member, seat)
   }
 
-  private ask(call: Call, start: number, step: number, refusal: Outcome<unknown> | undefined, done: Done): void {
-    const seat = this.candidate(call, start, step)
-    if (seat === undefined) return done(refusal as Outcome<unknown>)
-    call.endpoint = seat.endpoint
-    ;(seat.chain as Chain).first(call, (outcome) => {
-      if (outcome.rejection === undefined) {
-        seat.attempts++
-        return done(outcome)
-      }
-      call.endpoint = null
-      this.ask(call, start, step + 1, sooner(refusal, outcome), done)
+  private sit(member: Member, before?: Seat): Seat {
+    const env: Env = { ...envOf(this.env, member.path), share: this.env.share }
+    const { slots } = member
+    const seat: Seat = {
+      normal: new Chain([gate(member), gate(slots), ...this.each], env, this.end, before?.normal.layers),
+      panic: new Chain([gate(slots), ...this.each], env, this.end, before?.panic.layers),
+    }
+    // Members that discovery has dropped: their seats go when there are clearly too many.
+    if (this.seats.size > 2 * this.cluster.members.length + 16) this.tidy()
+    this.seats.set(member, seat)
+    return seat
+  }
+
+  private tidy(): void {
+    const current = new Set(this.cluster.members)
+    for (const member of this.seats.keys()) if (!current.has(member)) this.seats.delete(member)
+  }
+
+  /** The end of each endpoint's chain. A failure that was counted against another endpoint already is hidden from this one's gates. */
+  private readonly end: Next = (call, done) => {
+    ;(this.next as Next)(call, (outcome) => {
+      if (call.extra.blamed === 0 || outcome.verdict !== 'failure' || !outcome.ran) return done(outcome)
+      call.extra.unshielded = outcome
+      done(outcome.ok ? answered(outcome.value, 'ignored') : failed(outcome.error, 'ignored'))
     })
   }
 
-  /** The seats in turn, first those that the operation has not tried. */
-  private candidate(call: Call, start: number, step: number): Seat | undefined {
-    const { seats } = this
-    if (step >= seats.length) return undefined
-    if (call.attempt === 0) return seats[(start + step) % seats.length]
-    const inTurn = seats.map((_, i) => seats[(start + i) % seats.length] as Seat)
-    const [fresh, tried] = [inTurn.filter((s) => !call.tried(s.endpoint)), inTurn.filter((s) => call.tried(s.endpoint))]
-    return [...fresh, ...tried][step]
-  }
-
-  get waiting(): number {
-    return this.seats.reduce((sum, { chain }) => sum + (chain?.waiting ?? 0), 0)
-  }
-
   close(): void {
-    for (const seat of this.seats) seat.chain?.close()
+    for (const { normal, panic } of this.seats.values()) {
+      normal.close()
+      panic.close()
+    }
   }
 
   inspect(now: number): Snapshot {
-    const endpoints = this.seats.map(({ endpoint, attempts, chain }) => ({
-      id: endpoint.id,
-      attempts,
-      layers: chain?.inspect(now) ?? [],
+    const endpoints = [...this.seats].map(([m, seat]) => ({
+      id: m.endpoint.id,
+      layers: seat.normal.inspect(now).slice(2),
     }))
-    return { kind: this.kind, path: this.path, endpoints }
+    return { kind: this.kind, path: this.path, cluster: this.cluster.inspect(now), endpoints }
   }
+}
+
+/** Nothing was sent: was the connection refused, or did it take too long? */
+function connectFault(error: unknown): { how: 'refused' | 'timeout'; why: string } {
+  const code = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined
+  const why = typeof code === 'string' ? code : 'unknown'
+  return { how: /TIMEOUT|TIMEDOUT/.test(why) ? 'timeout' : 'refused', why }
+}
+
+function withoutRetry(outcome: Outcome<unknown>): Outcome<unknown> {
+  const { verdict, retryAfterMs } = outcome
+  return outcome.ok
+    ? answered(outcome.value, verdict, retryAfterMs, true)
+    : failed(outcome.error, verdict, true, retryAfterMs, true)
 }
 
 /** Of two refusals, the one that ends sooner: that is when asking again makes sense. */
@@ -133,10 +196,10 @@ function sooner(a: Outcome<unknown> | undefined, b: Outcome<unknown>): Outcome<u
   return a === undefined || b.retryAfterMs < a.retryAfterMs ? b : a
 }
 
-/** Spreads attempts over endpoints, round robin; a retry goes to one that was not tried yet. */
+/** Spreads attempts over the endpoints of a cluster; isolates, revives and recovers them. */
 export const balance: Kind<BalanceOptions, BalanceSettings> = kindOf({
   kind: 'balance',
   options: balanceOptions,
   snapshot: balanceSnapshot,
-  build: (settings, env, previous) => new Balance(settings, env, previous instanceof Balance ? previous : undefined),
+  build: (settings, env) => new Balance(settings, env),
 })
