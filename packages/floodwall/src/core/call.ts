@@ -153,6 +153,7 @@ export class Call implements Ask {
     next.due = this.due
     next.extra.attempt = latest.attempt + 1
     next.extra.earlier = latest
+    next.extra.blamed = latest.extra.blamed
     latest.extra.later = next
     return next
   }

@@ -12,29 +12,27 @@ import type { Done } from './policy.ts'
  * left.
  */
 export function tie(call: Call, done: Done, host: Refuser): Done | undefined {
+  // What is null has not been said: fetch writes `signal: null`.
   const { parent, within, signal } = call.init
-  const { env } = call.host
+  const { env, aborts } = call.host
   let untied = false
   let cancelTimer: (() => void) | undefined
   const untie = () => {
     untied = true
     cancelTimer?.()
     parent?.orphan(call)
-    signal?.removeEventListener('abort', onAbort)
+    if (signal != null) aborts.delete(signal, call)
   }
   const answer: Done = (outcome) => {
     untie()
     done(outcome)
   }
-  function onAbort(): void {
-    call.cancel(signal?.reason, 'ignored')
-  }
 
   const now = env.now()
-  if (parent !== undefined) call.shrinkDeadline(parent.deadline)
+  if (parent != null) call.shrinkDeadline(parent.deadline)
   const inherited = call.deadline
   // NaN is a deadline that somebody failed to read: it must not become none.
-  if (within !== undefined) call.shrinkDeadline(within > 0 ? now + within : now)
+  if (within != null) call.shrinkDeadline(within > 0 ? now + within : now)
   const left = call.deadline - now
   if (left < Number.POSITIVE_INFINITY) {
     // The parent's own alarm ends this call too, with no evidence against anybody; but a parent that has answered has taken it back.
@@ -43,8 +41,8 @@ export function tie(call: Call, done: Done, host: Refuser): Done | undefined {
   }
   if (parent?.cancelled === true) call.cancel(parent.cancellation().error, 'ignored')
   else parent?.adopt(call)
-  if (signal?.aborted === true) onAbort()
-  else signal?.addEventListener('abort', onAbort)
+  if (signal?.aborted === true) call.cancel(signal.reason, 'ignored')
+  else if (signal != null) aborts.add(signal, call)
 
   if (call.cancelled) {
     if (!untied) answer(call.cancellation())

@@ -15,6 +15,8 @@ export type FloodEvent = { readonly at: number; readonly path: string } & (
       readonly shadow: boolean
     }
   | { readonly type: 'limit'; readonly from: number; readonly to: number; readonly why: string }
+  /** Something is configured so that it will surprise. */
+  | { readonly type: 'warning'; readonly why: string }
   /** A permit or hold was never ended by its owner and was taken back. */
   | { readonly type: 'lapsed'; readonly why: string }
   /** A call left its caller's deadline and abort behind, on purpose. */

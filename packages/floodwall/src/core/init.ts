@@ -1,3 +1,4 @@
+import type { Aborts } from './aborts.ts'
 import type { Call } from './call.ts'
 import type { Classify } from './outcome.ts'
 import type { Done } from './policy.ts'
@@ -40,6 +41,7 @@ export interface Host {
   readonly env: Env
   readonly classify: Classify
   readonly criticality: Criticality
+  readonly aborts: Aborts
   /** The clock as the gates see it while they are asked: one box for all calls, where a field of each call would allocate one. */
   now: number
 }

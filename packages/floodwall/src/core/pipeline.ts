@@ -1,3 +1,4 @@
+import { Aborts } from './aborts.ts'
 import { Admission } from './admission.ts'
 import { Call } from './call.ts'
 import { type Built, Chain } from './chain.ts'
@@ -32,11 +33,13 @@ const NOTHING: Init = Object.freeze({})
  * Layers around work, outermost first. Sync and callbacks inside, promises at the edge; throws only at the edge, and what it throws is the
  * work's own error by identity, a `RejectedError` (nothing ran) or a `TimeoutError`.
  */
-export class Pipeline implements Refuser {
+export class Pipeline {
   readonly kind = 'pipeline'
   readonly path: string
   private readonly env: Env
   private readonly host: Host
+  /** Who refuses in the name of the pipeline itself. */
+  private readonly door: Refuser
   private readonly listeners = new Listeners()
   private readonly refusals = new Refusals()
   private readonly counts = new Counts()
@@ -52,8 +55,9 @@ export class Pipeline implements Refuser {
       shared = new Map(),
     } = options
     this.path = name
+    this.door = { kind: this.kind, path: name, explain: explainDoor }
     this.env = { ...envOf(runtime, name, shared), emit: (event) => this.tell(event, runtime) }
-    this.host = { env: this.env, classify, criticality, now: runtime.now() }
+    this.host = { env: this.env, classify, criticality, aborts: new Aborts(), now: runtime.now() }
     this.chain = new Chain(layers, this.env)
   }
 
@@ -162,9 +166,9 @@ export class Pipeline implements Refuser {
   /** `done` must count the outcome: one closure per call is cheaper than two. */
   private run(call: Call, done: Done): void {
     this.running++
-    if (this.closed) return done(refused(new Rejection(this, 'closed', 0, 0, 0, true)))
+    if (this.closed) return done(refused(new Rejection(this.door, 'closed', 0, 0, 0, true)))
     if (!tied(call.init)) return this.chain.first(call, done)
-    const untying = tie(call, done, this)
+    const untying = tie(call, done, this.door)
     if (untying !== undefined) this.chain.first(call, untying)
   }
 
@@ -245,6 +249,10 @@ class Counts {
     else if (verdict === 'overload') this.overload++
     else this.ignored++
   }
+}
+
+function explainDoor({ reason }: Rejection): string {
+  return reason === 'closed' ? 'it was closed' : 'no time is left before the deadline'
 }
 
 /** A success that nobody classifies is one without looking further. */

@@ -75,7 +75,8 @@ export function parse<O>(schema: v.GenericSchema<unknown, O>, input: unknown, pa
   throw new ConfigError(
     result.issues.map((issue) => ({
       path: pathOf(issue, path),
-      value: show(issue.input),
+      // Of a field that should not be there, valibot reports the name.
+      value: show(issue.expected === 'never' ? issue.path?.at(-1)?.value : issue.input),
       expected: expectation(issue, schema),
     })),
   )

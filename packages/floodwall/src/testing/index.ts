@@ -1,4 +1,5 @@
 export { Exchange, FakePeer, type Script } from './fake-peer.ts'
 export { type Check, gateContract } from './gate-contract.ts'
+export { pickerContract } from './picker-contract.ts'
 export { seeded } from './random.ts'
 export { VirtualRuntime } from './virtual-runtime.ts'

@@ -9,10 +9,20 @@ import { Weighted } from './pickers/weighted.ts'
 
 const pickerKinds = ['powerOfChoices', 'leastLoaded', 'random', 'roundRobin', 'weighted', 'consistentHash'] as const
 
+function isPicker(input: unknown): boolean {
+  return typeof input === 'object' && input !== null && typeof (input as Partial<Picker>).pick === 'function'
+}
+
 /** The options of a cluster. All are optional; the defaults are safe. */
 export const clusterOptions = v.strictObject({
   /** How one of those in choice is chosen. Default `powerOfChoices`: two at random, the less loaded of them. */
-  picker: v.optional(oneOf(...pickerKinds), 'powerOfChoices'),
+  picker: v.optional(
+    v.union(
+      [oneOf(...pickerKinds), v.custom<Picker>(isPicker, 'a picker')],
+      `one of ${pickerKinds.join(', ')}, or a picker`,
+    ),
+    'powerOfChoices',
+  ),
   /** The zone that we are in: its endpoints are preferred while half of them are in choice. Default: all zones alike. */
   zone: v.optional(v.string('the name of a zone')),
   /** What isolates an endpoint: a breaker for each. Default: by the cost of its errors, or 5 failures in a row. */
@@ -53,9 +63,10 @@ export const clusterOptions = v.strictObject({
 export type ClusterOptions = v.InferInput<typeof clusterOptions>
 export type ClusterSettings = v.InferOutput<typeof clusterOptions>
 
-/** The picker of that name. */
-export function pickerOf(kind: ClusterSettings['picker']): Picker {
-  switch (kind) {
+/** The picker of that name, or the one that was given. */
+export function pickerOf(picker: ClusterSettings['picker']): Picker {
+  if (typeof picker !== 'string') return picker
+  switch (picker) {
     case 'powerOfChoices':
       return new PowerOfChoices(2)
     case 'leastLoaded':

@@ -1,3 +1,4 @@
+import { showMs } from '../../core/duration.ts'
 import { type Ask, type Refuser, Rejection, type Snapshot } from '../../core/gate.ts'
 import type { Endpoint } from '../../core/init.ts'
 import type { Verdict } from '../../core/outcome.ts'
@@ -11,6 +12,7 @@ import { Member } from './member.ts'
 import type { Picker } from './picker.ts'
 import { Recovery } from './recovery.ts'
 import { Roster } from './roster.ts'
+import type { ClusterWatcher } from './watcher.ts'
 
 // Which of several endpoints gets this call, and which get none for now?
 //
@@ -37,15 +39,12 @@ export class Cluster implements Refuser {
   readonly kind = 'cluster'
   readonly path: string
   readonly settings: ClusterSettings
-  /** Set by active checks: true when an isolated endpoint may be probed by calls. */
-  mayProbe: ((member: Member, now: number) => boolean) | undefined
-  /** Told when an endpoint is isolated or returns: active checks listen. */
-  onMoved: ((member: Member, to: BreakerState, now: number) => void) | undefined
   private readonly env: Env
   private readonly picker: Picker
   private readonly recovery: Recovery
   private readonly roster: Roster
   private readonly slowest = new WindowedMaximum(10_000)
+  private watchers: readonly ClusterWatcher[] = []
   private capped = 0
 
   constructor(options: ClusterOptions, env: Env) {
@@ -63,6 +62,11 @@ export class Cluster implements Refuser {
       },
       env,
     )
+    const { stall, hold } = recovery
+    if (stall !== undefined && hold < stall) {
+      const why = `recovery.hold (${showMs(hold)}) is shorter than the longest stall (${showMs(stall)}): a recovery may end while endpoints still load`
+      env.emit({ type: 'warning', at: env.now(), path: env.path, why })
+    }
     this.roster = new Roster(zone, (endpoint) => this.enlist(endpoint))
   }
 
@@ -74,7 +78,7 @@ export class Cluster implements Refuser {
       maxInFlight,
       slowStartMs: slowStart,
       mayOpen: (member) => this.mayIsolate(member),
-      mayProbe: (member, now) => this.mayProbe?.(member, now) ?? true,
+      mayProbe: (member, now) => this.watchers.every((w) => w.mayProbe?.(member, now) ?? true),
       moved: (member, to, now) => this.moved(member, to, now),
       heard: (member, verdict, tookMs, now) => this.heard(member, verdict, tookMs, now),
     })
@@ -87,6 +91,17 @@ export class Cluster implements Refuser {
     this.picker.changed?.(this.roster.all)
     this.readmitExcess()
     this.weigh(now)
+    for (const watcher of this.watchers) watcher.updated?.(this.roster.all, now)
+  }
+
+  /** Tells `watcher` of every change from now on; returns the way to stop. */
+  watch(watcher: ClusterWatcher): () => void {
+    this.watchers = [...this.watchers, watcher]
+    return () => {
+      this.watchers = this.watchers.filter((w) => w !== watcher)
+      // Who waited for its word only may be probed by the next call.
+      this.roster.lookAhead(this.env.now())
+    }
   }
 
   /** A place for this call, or why there is none. `tried` says which members the operation went to already. */
@@ -115,7 +130,16 @@ export class Cluster implements Refuser {
     const { now } = ask
     const { random } = this.env
     const typicalMs = this.slowest.value(now) ?? UNKNOWN_MS
-    const member = this.picker.pick({ members, ask, now, random, typicalMs, tried })
+    const member = this.picker.pick({
+      members,
+      version: this.roster.version,
+      maxWeight: this.roster.maxWeight,
+      ask,
+      now,
+      random,
+      typicalMs,
+      tried,
+    })
     return member === undefined ? this.noEndpoint(now) : { ok: true, member, panic }
   }
 
@@ -133,8 +157,10 @@ export class Cluster implements Refuser {
 
   /** Latencies that others are compared with. A failure is booked as the slowest success of late: the broken one must not look fast. */
   private heard(member: Member, verdict: Verdict, tookMs: number, now: number): void {
-    if (verdict === 'success') this.slowest.record(tookMs, now)
-    else if (verdict !== 'ignored') member.penalise(Math.max(tookMs, this.slowest.value(now) ?? 0), now)
+    if (verdict === 'success') {
+      this.slowest.record(tookMs, now)
+      this.recovery.carriedOne(now)
+    } else if (verdict !== 'ignored') member.penalise(Math.max(tookMs, this.slowest.value(now) ?? 0), now)
   }
 
   /** A connection could not be made, nothing was sent: no statistics are needed to see that this endpoint is out. */
@@ -149,12 +175,15 @@ export class Cluster implements Refuser {
     this.roster.get(evidence.endpoint)?.observe(evidence, this.env.now())
   }
 
-  /** Takes an endpoint out for `forMs`, whatever it does: an operator, another process, a failed check. Serialisable. */
+  /**
+   * Takes an endpoint out for `forMs`, whatever it does: an operator, another process, a failed check. Without `forMs` for the breaker's
+   * time, the next, longer one when its last was over. Serialisable.
+   */
   isolate(id: string, forMs: number | undefined, why: string): boolean {
     const member = this.roster.get(id)
     if (member === undefined) return false
     member.byResults = false
-    member.breaker.openNow(why, forMs)
+    member.breaker.openNow(why, forMs, true)
     return true
   }
 
@@ -192,7 +221,7 @@ export class Cluster implements Refuser {
     if (to === 'open' && this.recovery.recovering) member.recoveryShare /= 2
     this.roster.moved(member, to, now)
     this.weigh(now)
-    this.onMoved?.(member, to, now)
+    for (const watcher of this.watchers) watcher.moved?.(member, to, now)
   }
 
   private weigh(now: number): void {
@@ -221,7 +250,7 @@ export class Cluster implements Refuser {
       inChoice: choice.length,
       onProbation: probation.length,
       recovering: this.recovery.recovering,
-      keepShare: this.recovery.keepShare(now),
+      keepShare: this.recovery.share(now),
       allOut: this.recovery.times,
       cappedIsolations: this.capped,
     }

@@ -24,6 +24,8 @@ export interface EndpointHooks {
 
 export class EndpointBreaker extends Breaker {
   private readonly hooks: EndpointHooks
+  /** The open time that somebody outside has named. */
+  private namedMs: number | undefined
 
   constructor(options: BreakerOptions, env: Env, hooks: EndpointHooks) {
     super(options, env)
@@ -53,13 +55,23 @@ export class EndpointBreaker extends Breaker {
     return this.probes.free
   }
 
-  /** Opens without asking, for `forMs` or the usual, growing time. */
-  openNow(why: string, forMs?: number): void {
+  /**
+   * Opens without asking, for `forMs` or the usual, growing time. `tried`: whoever says so has looked; when its time was over already, this
+   * is a failed probe, and the time grows.
+   */
+  openNow(why: string, forMs?: number, tried = false): void {
     if (this.at === 'forcedOpen') return
     const now = this.env.now()
+    // Counted here, since open() takes it for one more hand on a breaker that is open.
+    if (tried && this.at === 'open' && super.mayProbe(now)) this.streak++
+    this.namedMs = forMs
     super.open(why, now)
-    if (forMs !== undefined) this.openUntil = now + forMs
-    this.hooks.entered('open', now)
+    this.namedMs = undefined
+  }
+
+  /** Its time is over, and only its checks keep calls away. */
+  waitsForLeave(now: number): boolean {
+    return this.at === 'open' && super.mayProbe(now) && !this.hooks.mayProbe(now)
   }
 
   /** Its time is over: probes may go. */
@@ -70,6 +82,10 @@ export class EndpointBreaker extends Breaker {
   /** A result that was seen elsewhere. */
   observe(verdict: Verdict, tookMs: number, now: number): void {
     if (this.at === 'closed' && this.trip.record(verdict, tookMs, now)) this.open(this.trip.explain(now), now)
+  }
+
+  protected override openMs(): number {
+    return this.namedMs ?? super.openMs()
   }
 
   protected override mayProbe(now: number): boolean {

@@ -113,6 +113,13 @@ export class Member implements Gate {
     this.breaker.cancelled(permit)
   }
 
+  /** It is in choice again: what it was like before it fell ill says nothing about it now. */
+  returned(now: number): void {
+    this.since = now
+    this.failedAt = Number.NEGATIVE_INFINITY
+    this.latency.clear()
+  }
+
   /** A failure has no latency of its own, or a flattering one: it is booked as the slowest that the cluster has seen lately. */
   penalise(atLeastMs: number, now: number): void {
     this.latency.record(Math.max(atLeastMs, this.latency.decayed(now)), now)

@@ -5,6 +5,10 @@ import type { Member } from './member.ts'
 export interface Choice {
   /** Those in choice, never empty, in no order. */
   readonly members: readonly Member[]
+  /** Another number when the list is not the same as before: it is changed in place. */
+  readonly version: number
+  /** The heaviest weight in the list, before slow start and suspicion. */
+  readonly maxWeight: number
   readonly ask: Ask
   readonly now: number
   /** Uniform in [0, 1). */
@@ -26,9 +30,7 @@ export interface Picker {
 
 /** The load of a member as a waiting time: who comes now waits for those inside and for himself, each as long as the slowest lately. */
 export function loadOf(member: Member, choice: Choice): number {
-  const weight = member.effectiveWeight(choice.now)
-  if (weight <= 0) return Number.POSITIVE_INFINITY
   const latency = member.latencyMs(choice.now) ?? choice.typicalMs
   // A decayed latency of 0 would make every load 0: at least a grain, so that calls inside always count.
-  return ((member.inFlight + 1) * Math.max(latency, 0.01)) / weight
+  return (member.inFlight + 1) * Math.max(latency, 0.01)
 }

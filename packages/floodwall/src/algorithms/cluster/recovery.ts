@@ -15,6 +15,7 @@ import { TimeRing } from '../stats/time-ring.ts'
 
 const BUCKETS = 10
 const OFFERED = 0
+const CARRIED = 1
 const RATE_SPAN_MS = 5000
 
 export interface RecoverySettings {
@@ -43,7 +44,7 @@ export class Recovery {
   times = 0
   private readonly env: Env
   private readonly settings: RecoverySettings
-  private readonly rate = new TimeRing(BUCKETS, RATE_SPAN_MS / BUCKETS, 1)
+  private readonly rate = new TimeRing(BUCKETS, RATE_SPAN_MS / BUCKETS, 2)
   private active = false
   private usable = 0
   private needed = 0
@@ -66,6 +67,11 @@ export class Recovery {
     this.rate.add(OFFERED, 1, now)
   }
 
+  /** A call was answered well. */
+  carriedOne(now: number): void {
+    this.rate.add(CARRIED, 1, now)
+  }
+
   /** The strength may have changed. */
   changed({ usable, needed, total, endpoints }: Strength, now: number): void {
     this.needed = needed
@@ -80,23 +86,39 @@ export class Recovery {
     this.tell('serving', 'recovering', 'every endpoint is out', now)
   }
 
-  /** What a unit of weight carries in good times: the best of late, forgotten slowly. */
+  /** What a unit of weight carries: of late, and only after a calm window, since the last one standing did not carry what all had. */
   private remember(now: number): void {
-    this.carried = Math.max(this.carried * 0.9, this.perSecond(now) / this.usable)
+    if (now - this.changedAt < RATE_SPAN_MS) return
+    this.carried = Math.max(this.carried * 0.9, this.perSecond(CARRIED, now) / this.usable)
   }
 
-  /** The share of calls to keep, 0..1; sees first whether the recovery is over. */
+  /** The share of calls to keep now, 0..1; ends the recovery when it is over. */
   keepShare(now: number): number {
     if (!this.active) return 1
+    const why = this.overBecause(now)
+    if (why === undefined) return this.share(now)
+    this.active = false
+    this.tell('recovering', 'serving', why, now)
+    return 1
+  }
+
+  private overBecause(now: number): string | undefined {
+    const { usable, needed, total } = this
+    if (usable <= 0) return undefined
+    if (usable >= needed || usable >= total) return `${usable} of ${needed} needed are back`
+    if (now - this.changedAt >= this.settings.holdMs)
+      return `${usable} usable, unchanged for ${this.settings.holdMs} ms`
+    return undefined
+  }
+
+  /** The same without ending anything. */
+  share(now: number): number {
+    if (!this.active || this.overBecause(now) !== undefined) return 1
     const { redundancy, form, holdMs, trustHistory } = this.settings
     if (this.usable <= 0) return 0
-    const heldMs = now - this.changedAt
-    if (this.usable >= this.needed || this.usable >= this.total)
-      return this.end(`${this.usable} of ${this.needed} needed are back`, now)
-    if (heldMs >= holdMs) return this.end(`${this.usable} usable, unchanged for ${holdMs} ms`, now)
-    if (trustHistory && this.carried > 0 && this.perSecond(now) <= this.carried * this.usable) return 1
+    if (trustHistory && this.carried > 0 && this.perSecond(OFFERED, now) <= this.carried * this.usable) return 1
     const base = this.usable / (form === 'q/n' ? this.needed : this.needed * redundancy)
-    return base + (1 - base) * (heldMs / holdMs)
+    return base + ((1 - base) * (now - this.changedAt)) / holdMs
   }
 
   /** Milliseconds until everything passes, if nothing changes. */
@@ -104,14 +126,8 @@ export class Recovery {
     return this.active ? Math.max(0, this.changedAt + this.settings.holdMs - now) : 0
   }
 
-  private end(why: string, now: number): number {
-    this.active = false
-    this.tell('recovering', 'serving', why, now)
-    return 1
-  }
-
-  private perSecond(now: number): number {
-    return this.rate.total(OFFERED, now) / (RATE_SPAN_MS / 1000)
+  private perSecond(lane: number, now: number): number {
+    return this.rate.total(lane, now) / (RATE_SPAN_MS / 1000)
   }
 
   private tell(from: string, to: string, why: string, now: number): void {

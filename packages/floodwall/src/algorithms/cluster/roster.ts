@@ -23,6 +23,10 @@ export class Roster {
   readonly probation: Member[] = []
   /** When the first isolated member may be probed; Infinity when none is isolated. */
   nextProbeAt: number = Number.POSITIVE_INFINITY
+  /** The heaviest weight of all members. */
+  maxWeight = 1
+  /** Counts the changes of the lists. */
+  version = 0
   private readonly near: Member[] = []
   private nearTotal = 0
   private readonly out = new Set<Member>()
@@ -54,8 +58,9 @@ export class Roster {
       else known.weight = endpoint.weight ?? 1
     }
     this.all = [...wanted.keys()].map((id) => this.byId.get(id) as Member)
+    this.maxWeight = this.all.reduce((most, m) => Math.max(most, m.weight), 0)
     this.nearTotal = this.all.filter((m) => this.isNear(m)).length
-    this.lookAhead()
+    this.lookAhead(now)
   }
 
   private join(endpoint: Endpoint, now: number): void {
@@ -66,7 +71,8 @@ export class Roster {
     // The first endpoints of a cluster have nobody to warm up beside.
     member.since = this.all.length === 0 ? Number.NEGATIVE_INFINITY : now
     this.byId.set(endpoint.id, member)
-    this.place(member, member.breaker.state(now))
+    // Not its state(), which reads as half-open once the time is over: its breaker has to go there first, or it would get no probe ever.
+    this.place(member, member.isolated ? 'open' : member.breaker.state(now))
   }
 
   private drop(member: Member, now: number): void {
@@ -81,24 +87,28 @@ export class Roster {
   /** A member's breaker entered another state. */
   moved(member: Member, to: BreakerState, now: number): void {
     if (this.byId.get(member.endpoint.id) !== member) return
-    if (to === 'closed') member.since = now
+    if (to === 'closed') member.returned(now)
     this.displace(member)
     this.place(member, to)
-    this.lookAhead()
+    this.lookAhead(now)
   }
 
   /** Members whose isolation is over go on probation. */
   probeDue(now: number): void {
     for (const member of [...this.out]) if (member.breaker.until <= now) member.breaker.probeNow(now)
-    this.lookAhead()
+    this.lookAhead(now)
   }
 
-  private lookAhead(): void {
+  /** Sees when somebody is next to be asked. Who only waits for its checks is not: they will say when it has passed. */
+  lookAhead(now: number): void {
     this.nextProbeAt = Number.POSITIVE_INFINITY
-    for (const { breaker } of this.out) if (breaker.until < this.nextProbeAt) this.nextProbeAt = breaker.until
+    for (const { breaker } of this.out) {
+      if (breaker.until < this.nextProbeAt && !breaker.waitsForLeave(now)) this.nextProbeAt = breaker.until
+    }
   }
 
   private place(member: Member, state: BreakerState): void {
+    this.version++
     if (state === 'halfOpen') this.probation.push(member)
     else if (state === 'open' || state === 'forcedOpen') this.out.add(member)
     else {
@@ -109,6 +119,7 @@ export class Roster {
   }
 
   private displace(member: Member): void {
+    this.version++
     this.out.delete(member)
     remove(this.probation, member)
     if (member.index < 0) return

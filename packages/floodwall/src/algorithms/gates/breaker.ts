@@ -46,7 +46,7 @@ export class Breaker implements Gate {
   private since: number
   protected openUntil = 0
   /** Times opened without long health between: the exponent of the open time. */
-  private streak = 0
+  protected streak = 0
   protected probes: Probes
   private opened = 0
   private why = ''
@@ -193,7 +193,7 @@ export class Breaker implements Gate {
   }
 
   /** No Math.pow: its last bits differ between Node versions, and replays must not. */
-  private openMs(): number {
+  protected openMs(): number {
     const { openFor, growth, openAtMost, jitter } = this.settings
     const most = Math.max(openFor, openAtMost)
     let ms = openFor

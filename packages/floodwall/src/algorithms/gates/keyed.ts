@@ -44,28 +44,31 @@ const keyedSnapshot = v.strictObject({
 
 interface Entry {
   readonly key: string | number
-  readonly gate: Gate
+  gate: Gate
   used: boolean
 }
+
+/** Makes the gate of a key; given the one that it had, takes over its state. */
+type MakeGate = (previous?: Gate) => Gate
 
 const byCallKey: KeyOf = (ask) => ask.key
 
 export class Keyed implements Gate {
   readonly kind = 'keyed'
   readonly path: string
-  readonly holds: boolean
-  readonly timed: boolean
-  private readonly make: () => Gate
-  private readonly by: KeyOf
-  private readonly max: number
+  holds: boolean
+  timed: boolean
+  private make: MakeGate
+  private by: KeyOf
+  private max: number
   private readonly table = new Map<string | number, Entry>()
   private readonly ring: Entry[] = []
   private hand = 0
-  private readonly others: Gate
+  private others: Gate
   private evicted = 0
   private shared = 0
 
-  constructor(make: () => Gate, max: number, by: KeyOf = byCallKey, path = 'keyed') {
+  constructor(make: MakeGate, max: number, by: KeyOf = byCallKey, path = 'keyed') {
     this.make = make
     this.max = max
     this.by = by
@@ -123,6 +126,17 @@ export class Keyed implements Gate {
     return second
   }
 
+  /** Other settings, same keys: each takes over the state of its gate, so that a reload opens no second set of slots and no full bucket. */
+  reconfigure(make: MakeGate, max: number, by: KeyOf = byCallKey): void {
+    this.others = make(this.others)
+    for (const entry of this.ring) entry.gate = make(entry.gate)
+    this.make = make
+    this.max = max
+    this.by = by
+    this.holds = this.others.holds === true
+    this.timed = this.others.timed === true
+  }
+
   /** Permits belong to the inner gates: these are never called. */
   settled(): void {}
   cancelled(): void {}
@@ -137,8 +151,8 @@ export class Keyed implements Gate {
   }
 }
 
-function gateOf(layer: Layer, env: Env): Gate {
-  const built = layer.build(env)
+function gateOf(layer: Layer, env: Env, previous: Gate | undefined): Gate {
+  const built = layer.build(env, previous)
   if (!isGate(built)) throw new TypeError(`keyed: expected a gate, got the policy "${layer.kind}"`)
   return built
 }
@@ -148,8 +162,11 @@ export const keyed: Kind<KeyedOptions, KeyedSettings> = kindOf({
   kind: 'keyed',
   options: keyedOptions,
   snapshot: keyedSnapshot,
-  build({ of, max, by }, env) {
+  build({ of, max, by }, env, previous) {
     const inner: Env = { ...envOf(env, `${env.path}/${of.kind}`), share: env.share }
-    return new Keyed(() => gateOf(of, inner), max, by, env.path)
+    const make: MakeGate = (gate) => gateOf(of, inner, gate)
+    if (!(previous instanceof Keyed)) return new Keyed(make, max, by, env.path)
+    previous.reconfigure(make, max, by)
+    return previous
   },
 })

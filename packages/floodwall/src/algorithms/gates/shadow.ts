@@ -25,9 +25,9 @@ const shadowSnapshot = v.strictObject({
 export class Shadow implements Gate {
   readonly kind = 'shadow'
   readonly path: string
-  readonly holds: boolean
-  readonly timed: boolean
-  private readonly inner: Gate
+  holds: boolean
+  timed: boolean
+  private inner: Gate
   private readonly env: Env
   private readonly refusals = new Refusals(true)
 
@@ -47,6 +47,13 @@ export class Shadow implements Gate {
     return new Permit(this, 0)
   }
 
+  /** Another gate in here, made from the one that was; what was counted stays. */
+  reconfigure(make: (previous: Gate) => Gate): void {
+    this.inner = make(this.inner)
+    this.holds = this.inner.holds === true
+    this.timed = this.inner.timed === true
+  }
+
   settled(): void {}
   cancelled(): void {}
 
@@ -64,9 +71,14 @@ export const shadow: Kind<ShadowOptions> = kindOf({
   kind: 'shadow',
   options: shadowOptions,
   snapshot: shadowSnapshot,
-  build({ of }, env) {
-    const built = of.build(env)
-    if (!isGate(built)) throw new TypeError(`shadow: expected a gate, got the policy "${of.kind}"`)
-    return new Shadow(built, env)
+  build({ of }, env, previous) {
+    const make = (gate?: Gate): Gate => {
+      const built = of.build(env, gate)
+      if (!isGate(built)) throw new TypeError(`shadow: expected a gate, got the policy "${of.kind}"`)
+      return built
+    }
+    if (!(previous instanceof Shadow)) return new Shadow(make(), env)
+    previous.reconfigure(make)
+    return previous
   },
 })

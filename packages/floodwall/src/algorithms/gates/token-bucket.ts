@@ -78,8 +78,9 @@ export class TokenBucket implements Gate {
   }
 
   private refuse(cost: number): Rejection {
-    const never = cost > this.burst || this.perMs === 0
-    return new Rejection(this, 'rate', never ? 0 : (cost - this.tokens) / this.perMs, this.tokens, cost, never)
+    const wait = (cost - this.tokens) / this.perMs
+    const never = cost > this.burst || wait === Number.POSITIVE_INFINITY
+    return new Rejection(this, 'rate', never ? 0 : wait, this.tokens, cost, never)
   }
 
   private earn(now: number): void {

@@ -18,8 +18,10 @@ export interface Backoff {
 /** The ceiling before attempt `attempt` (1 is the first retry). Multiplied up: Math.pow differs between Node versions in its last bits. */
 export function ceilingMs(backoff: Backoff, attempt: number): number {
   const most = Math.max(backoff.first, backoff.atMost)
-  let ms = backoff.first
-  for (let i = 1; i < attempt && ms < most; i++) ms *= backoff.factor
+  const { first, factor } = backoff
+  let ms = first
+  // Factor 1 would count to `attempt` and get nowhere.
+  for (let i = 1; i < attempt && ms < most && factor > 1; i++) ms *= factor
   return Math.min(ms, most)
 }
 

@@ -2,8 +2,8 @@ import type { Verdict } from '../../core/outcome.ts'
 
 /** When should a breaker open? A trip decides; the breaker owns the states. */
 export interface Trip {
-  /** Counts one result (`success`, `failure` or `timeout`). True: open now. */
-  record(verdict: Verdict, tookMs: number, now: number): boolean
+  /** Counts one result (`success`, `failure` or `timeout`); `lane` names the method of the call, 0: unnamed. True: open now. */
+  record(verdict: Verdict, tookMs: number, now: number, lane?: number): boolean
   /** Forgets all results. */
   reset(now: number): void
   /** What it measures now: a failure share, a run of failures. */

@@ -7,12 +7,15 @@ import { type Choice, loadOf, type Picker } from '../picker.ts'
 // nearly as even as looking at all, and many clients together do not all run to the one that looks best. One choice is random, all choices
 // are least-loaded.
 //
-// Loads 40 ms · 3 inside against 100 ms · 1: 160 against 200, the first goes.
+// Weights decide how often a member is drawn, load decides among those drawn: a weight in the load would starve a returning member whenever
+// nobody has much to do, since one that is 1 % heavier would win every time.
 //
-// Invariant: a member whose load is higher than all others' is never chosen when k >= 2 and another was drawn.
+// Loads 40 ms · (3 + 1 inside) against 100 ms · (1 + 1): 160 against 200, the first goes.
+//
+// Invariant: a member of weight 0 is never chosen; of those drawn the least loaded is.
 
-/** Draws that may hit members tried already, before all are looked at. */
-const REDRAWS = 3
+/** Draws that may miss (tried already, too light), before all are looked at. */
+const REDRAWS = 8
 
 export class PowerOfChoices implements Picker {
   readonly kind: string
@@ -34,6 +37,8 @@ export class PowerOfChoices implements Picker {
       const at = Math.floor(choice.random() * members.length)
       const member = members[at] as Member
       if (at === previous || choice.tried(member)) continue
+      const weight = member.effectiveWeight(choice.now)
+      if (weight <= 0 || (weight < choice.maxWeight && choice.random() * choice.maxWeight >= weight)) continue
       previous = at
       drawn++
       const load = loadOf(member, choice)
@@ -55,7 +60,7 @@ export class PowerOfChoices implements Picker {
     for (let i = 0; i < members.length; i++) {
       const member = members[(start + i) % members.length] as Member
       const load = loadOf(member, choice)
-      if (load === Number.POSITIVE_INFINITY) continue
+      if (member.weight <= 0) continue
       if (choice.tried(member)) fallback ??= member
       else if (load < bestLoad) {
         best = member

@@ -21,10 +21,10 @@ export class Weighted implements Picker {
   private heap: Turn[] = []
   private clock = 0
   private known: readonly Member[] = []
-  private size = 0
+  private version = -1
 
   pick(choice: Choice): Member | undefined {
-    if (choice.members !== this.known || choice.members.length !== this.size) this.renew(choice)
+    if (choice.members !== this.known || choice.version !== this.version) this.renew(choice)
     let fallback: Turn | undefined
     for (let tries = this.heap.length; tries > 0; tries--) {
       const turn = this.heap[0] as Turn
@@ -43,7 +43,7 @@ export class Weighted implements Picker {
   private renew(choice: Choice): void {
     const before = new Map(this.heap.map((t) => [t.member, t.at]))
     this.known = choice.members
-    this.size = choice.members.length
+    this.version = choice.version
     // A new one gets its first turn within one round, at a random place: a restart must not line all up.
     this.heap = choice.members.map((member) => ({
       member,

@@ -1,0 +1,5 @@
+export { CountRing } from './count-ring.ts'
+export { Ewma, PeakEwma, TimeEwma } from './ewma.ts'
+export { Histogram, type HistogramSnapshot } from './histogram.ts'
+export { WindowedMaximum, WindowedMinimum } from './minimum.ts'
+export { TimeRing } from './time-ring.ts'

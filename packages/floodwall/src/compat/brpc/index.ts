@@ -1,0 +1,5 @@
+export { BrpcCircuitBreaker } from './circuit-breaker.ts'
+export { BrpcClusterRecover, type BrpcRecoverOptions, type BrpcRecoverSettings } from './cluster-recover.ts'
+export { BrpcErrorRecorder } from './error-recorder.ts'
+export type { BrpcFlags, BrpcFlagValues } from './flags.ts'
+export { type BrpcRecoverParams, parseBrpcRecoverParams } from './recover-params.ts'
