@@ -84,6 +84,10 @@ export class Call implements Ask {
     return this.init.key ?? ''
   }
 
+  get method(): string | undefined {
+    return this.init.method
+  }
+
   get idempotent(): boolean {
     return this.init.idempotent === true
   }

@@ -12,6 +12,8 @@ export interface Ask {
   readonly cost: number
   /** Whose call it is, for keyed gates; '' when nobody said. */
   readonly key: string | number
+  /** What kind of call it is, for statistics that must not mix kinds: `'GET /items'`. */
+  readonly method?: string | undefined
 }
 
 /** Why a gate said no. Closed: docs, metrics and the playbook have an entry for each. */

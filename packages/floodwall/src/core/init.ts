@@ -29,6 +29,8 @@ export interface Init {
   readonly criticality?: Criticality
   readonly cost?: number
   readonly key?: string | number
+  /** A name for calls that cost alike, from a small set: `'GET /items'`. Endpoints judge their latency by it. */
+  readonly method?: string
   /** Executing twice does no harm. Only then is work that may have run sent again. */
   readonly idempotent?: boolean
   /** The caller's own; floodwall does not look at it. */

@@ -26,7 +26,7 @@ export const clusterOptions = v.strictObject({
   /** The zone that we are in: its endpoints are preferred while half of them are in choice. Default: all zones alike. */
   zone: v.optional(v.string('the name of a zone')),
   /** What isolates an endpoint: a breaker for each. Default: by the cost of its errors, or 5 failures in a row. */
-  isolation: v.optional(breakerOptions, { consecutive: 5, openFor: '1s', openAtMost: '30s', probes: 3 }),
+  isolation: v.optional(breakerOptions, { errorCost: {}, consecutive: 5, openFor: '1s', openAtMost: '30s', probes: 3 }),
   /** At most this share of the endpoints is isolated for its results. Refused connections and failed checks do not count. Default 0.5. */
   isolatedAtMost: v.optional(shareOrZero, 0.5),
   /** ... but always this many. Default 0: a single endpoint stays in choice, since there is no better one. */

@@ -3,6 +3,8 @@ import { snapshotOf } from '../../core/layer.ts'
 import { count, factor, positiveSpan, share, shareOrZero } from '../../core/schema.ts'
 import { AnyTrip } from '../trips/any.ts'
 import { Consecutive } from '../trips/consecutive.ts'
+import { ErrorCost } from '../trips/error-cost.ts'
+import { errorCostOptions } from '../trips/error-cost-options.ts'
 import { FailureRate, FailureRateOfCalls } from '../trips/failure-rate.ts'
 import type { Trip } from '../trips/trip.ts'
 
@@ -18,6 +20,8 @@ export const breakerOptions = v.strictObject({
   lastCalls: v.optional(v.pipe(count, v.maxValue(16_777_216, 'a whole number from 1 to 16777216'))),
   /** No verdict with fewer calls in the window. Default 20. */
   atLeast: v.optional(count, 20),
+  /** Opens by what the errors cost instead of how many they are; replaces the failure rate. Default: off (clusters turn it on). */
+  errorCost: v.optional(errorCostOptions),
   /** Opens also after so many failures in a row, whatever the rate. Default: off. */
   consecutive: v.optional(count),
   /** An attempt that was given less time than this says nothing when it times out; one that was cancelled after it counts as failed. */
@@ -71,22 +75,23 @@ export const breakerSnapshot = v.strictObject({
 
 /** The trip that these settings ask for. */
 export function tripOf(settings: BreakerSettings): Trip {
-  const { failureRate, atLeast, over, buckets, lastCalls, consecutive } = settings
-  const rate =
-    lastCalls === undefined
-      ? new FailureRate(failureRate, atLeast, over, buckets)
-      : new FailureRateOfCalls(failureRate, atLeast, lastCalls)
-  return consecutive === undefined ? rate : new AnyTrip([rate, new Consecutive(consecutive)])
+  const { consecutive } = settings
+  const main = mainTripOf(settings)
+  return consecutive === undefined ? main : new AnyTrip([main, new Consecutive(consecutive)])
+}
+
+function mainTripOf({ failureRate, atLeast, over, buckets, lastCalls, errorCost }: BreakerSettings): Trip {
+  if (errorCost !== undefined) return new ErrorCost(errorCost)
+  if (lastCalls !== undefined) return new FailureRateOfCalls(failureRate, atLeast, lastCalls)
+  return new FailureRate(failureRate, atLeast, over, buckets)
 }
 
 /** True when the two ask for the same trip: then a reload keeps what was counted. */
 export function sameTrip(a: BreakerSettings, b: BreakerSettings): boolean {
-  return (
-    a.over === b.over &&
-    a.buckets === b.buckets &&
-    a.lastCalls === b.lastCalls &&
-    a.consecutive === b.consecutive &&
-    a.atLeast === b.atLeast &&
-    a.failureRate === b.failureRate
-  )
+  return tripText(a) === tripText(b)
+}
+
+/** What makes the trip; the settings are plain. */
+function tripText({ over, buckets, lastCalls, consecutive, atLeast, failureRate, errorCost }: BreakerSettings): string {
+  return JSON.stringify({ over, buckets, lastCalls, consecutive, atLeast, failureRate, errorCost })
 }

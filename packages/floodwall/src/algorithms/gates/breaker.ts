@@ -4,6 +4,7 @@ import type { Verdict } from '../../core/outcome.ts'
 import { type Env, envOf } from '../../core/runtime.ts'
 import { parse } from '../../core/schema.ts'
 import { systemRuntime } from '../../core/system.ts'
+import { Lanes } from '../trips/lanes.ts'
 import type { Trip } from '../trips/trip.ts'
 import {
   type BreakerOptions,
@@ -53,6 +54,7 @@ export class Breaker implements Gate {
   private value = 0
   private limit = 0
   private exceeded = false
+  private readonly lanes = new Lanes()
   /** Permits of this generation that have not ended: what they will say must not be lost. */
   private lent = 0
 
@@ -63,7 +65,7 @@ export class Breaker implements Gate {
     this.trip = tripOf(this.settings)
     this.probes = this.newProbes()
     this.since = env.now()
-    this.timed = this.settings.slowAfter !== undefined
+    this.timed = isTimed(this.settings)
   }
 
   /** The state as a call would meet it now: `open` reads as `halfOpen` once a probe would pass. */
@@ -74,7 +76,12 @@ export class Breaker implements Gate {
   tryAcquire(ask: Ask): Permit | Rejection {
     if (this.at !== 'closed') return this.tryOther(ask.now)
     this.lent++
-    return new Permit(this.owner, this.generation)
+    return new Permit(this.owner, this.generation, this.laneOf(ask))
+  }
+
+  /** The method of the call, where the trip has normal latencies of its own for each; it travels in the permit. */
+  private laneOf(ask: Ask): number {
+    return this.settings.errorCost === undefined || ask.method === undefined ? 0 : this.lanes.of(ask.method)
   }
 
   /** True when the open time is over. */
@@ -120,12 +127,12 @@ export class Breaker implements Gate {
     this.lent--
     if (verdict === 'success' && this.at === 'closed') {
       // The common end. A success can open too: the one that completes the minimum.
-      if (this.trip.record(verdict, tookMs, now)) this.open(this.trip.explain(now), now)
+      if (this.trip.record(verdict, tookMs, now, permit.tag)) this.open(this.trip.explain(now), now)
       return
     }
     const says = this.weigh(verdict, tookMs)
     if (this.at === 'closed') {
-      if (says !== NOTHING && this.record(says, tookMs, now)) this.open(this.trip.explain(now), now)
+      if (says !== NOTHING && this.record(says, tookMs, now, permit.tag)) this.open(this.trip.explain(now), now)
     } else this.settleOther(permit, says, tookMs, now)
   }
 
@@ -133,7 +140,7 @@ export class Breaker implements Gate {
     if (this.at === 'metricsOnly') {
       if (says === NOTHING) return
       const told = this.exceeded
-      this.exceeded = this.record(says, tookMs, now)
+      this.exceeded = this.record(says, tookMs, now, permit.tag)
       if (this.exceeded && !told) this.tell('metricsOnly', 'metricsOnly', `would open: ${this.trip.explain(now)}`, now)
     } else if (this.at === 'halfOpen') {
       if (!this.probes.giveBack(permit.tag) || says === NOTHING) return
@@ -159,8 +166,8 @@ export class Breaker implements Gate {
     return verdict === 'ignored' && slowAfter !== undefined && tookMs >= slowAfter ? BAD : NOTHING
   }
 
-  private record(says: number, tookMs: number, now: number): boolean {
-    return this.trip.record(says === GOOD ? 'success' : 'failure', tookMs, now)
+  private record(says: number, tookMs: number, now: number, lane: number): boolean {
+    return this.trip.record(says === GOOD ? 'success' : 'failure', tookMs, now, lane)
   }
 
   /** Puts it into a state by hand; stays there until the next hand. `closed` starts with empty statistics, `open` with the usual time. */
@@ -176,7 +183,7 @@ export class Breaker implements Gate {
   reconfigure(settings: BreakerSettings): void {
     if (!sameTrip(this.settings, settings)) this.trip = tripOf(settings)
     this.settings = settings
-    this.timed = settings.slowAfter !== undefined
+    this.timed = isTimed(settings)
     // Probes that are out decide by the settings under which they went.
     if (this.at !== 'halfOpen') this.probes = this.newProbes()
   }
@@ -259,6 +266,10 @@ export class Breaker implements Gate {
       probes: { size, free, running, good, bad },
     }
   }
+}
+
+function isTimed({ slowAfter, errorCost }: BreakerSettings): boolean {
+  return slowAfter !== undefined || errorCost !== undefined
 }
 
 /** A breaker around what comes further in. Evidence: `failure` and `timeout` against `success`; overload and ignored calls touch nothing. */

@@ -127,14 +127,28 @@ export class Keyed implements Gate {
   }
 
   /** Other settings, same keys: each takes over the state of its gate, so that a reload opens no second set of slots and no full bucket. */
-  reconfigure(make: MakeGate, max: number, by: KeyOf = byCallKey): void {
+  reconfigure(make: MakeGate, max: number, by: KeyOf | undefined, now: number): void {
     this.others = make(this.others)
     for (const entry of this.ring) entry.gate = make(entry.gate)
     this.make = make
     this.max = max
-    this.by = by
+    this.by = by ?? byCallKey
     this.holds = this.others.holds === true
     this.timed = this.others.timed === true
+    this.shrink(now)
+  }
+
+  /** A smaller table: who is idle goes, who is not stays. */
+  private shrink(now: number): void {
+    const { ring } = this
+    for (let at = ring.length - 1; at >= 0 && ring.length > this.max; at--) {
+      const entry = ring[at] as Entry
+      if (entry.gate.idle?.(now) !== true) continue
+      this.table.delete(entry.key)
+      ring[at] = ring[ring.length - 1] as Entry
+      ring.pop()
+    }
+    this.hand = 0
   }
 
   /** Permits belong to the inner gates: these are never called. */
@@ -166,7 +180,7 @@ export const keyed: Kind<KeyedOptions, KeyedSettings> = kindOf({
     const inner: Env = { ...envOf(env, `${env.path}/${of.kind}`), share: env.share }
     const make: MakeGate = (gate) => gateOf(of, inner, gate)
     if (!(previous instanceof Keyed)) return new Keyed(make, max, by, env.path)
-    previous.reconfigure(make, max, by)
+    previous.reconfigure(make, max, by, env.now())
     return previous
   },
 })

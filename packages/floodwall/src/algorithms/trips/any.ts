@@ -14,9 +14,9 @@ export class AnyTrip implements Trip {
     this.trips = trips
   }
 
-  record(verdict: Verdict, tookMs: number, now: number): boolean {
+  record(verdict: Verdict, tookMs: number, now: number, lane?: number): boolean {
     let open = false
-    for (const trip of this.trips) if (trip.record(verdict, tookMs, now)) open = true
+    for (const trip of this.trips) if (trip.record(verdict, tookMs, now, lane)) open = true
     return open
   }
 

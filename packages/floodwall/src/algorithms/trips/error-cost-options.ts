@@ -29,8 +29,8 @@ function windowOptions(lastCalls: number, over: Duration, maxErrorRate: number, 
 const fields = v.strictObject({
   /** The window for outages: few calls, a high limit. Default: 200 calls, 60 s, 0.3, 6 failures. */
   short: windowOptions(200, '60s', 0.3, 6),
-  /** The window for what goes wrong a little, but all the time. Default: 3000 calls, 2 min, 0.15, 30 failures. */
-  long: windowOptions(3000, '2m', 0.15, 30),
+  /** The window for what goes wrong a little, but all the time. Default: 3000 calls, 2 min, 0.15, 25 failures. */
+  long: windowOptions(3000, '2m', 0.15, 25),
   /** What a window leaves of an error at its end. Default 0.02. */
   epsilon: v.optional(partOfOne, 0.02),
   /** A failed call costs at most so many normal calls of its method; `Infinity`: as many as it took. Default 2. */

@@ -14,11 +14,12 @@ import type { Trip } from './trip.ts'
 // a server that refuses within 0.1 ms is as useless as one that stalls, and draws more traffic; at most 2, since one stuck call is no
 // outage. Two windows look at once, a short one with a high limit and a long one with a low one; either opens.
 //
-// Defaults, steady traffic of 100 calls/s: all calls fail: opens at the 22nd. Half of them: at the 58th or so. 20 % (or 8 % with timeouts):
-// after some 1000 calls, by the long window. 10 %: never.
+// Defaults, 100 calls/s, fault after good times: all calls fail: opens at the 22nd. Half of them: after some 50. 20 %, or 10 % that time out:
+// after some 1000, by the long window. 10 %: never.
 //
 // Why 30 and 15 %: brpc's 10 and 5 % come to 28.5 and 16.6 % for failures of normal cost, once its first window is over; these limits have
-// been in production for years. Why 6 and 30 failures: with fewer, 5 % of timeouts at a few calls per second open by chance within the hour.
+// been in production for years. Why 6 and 25 failures: with fewer, 10 % of failures or 5 % of timeouts open by chance in the first hundred
+// calls, or within the hour at a few calls per second; with 6, an outage at 1 call/s opens at the 7th.
 //
 // Invariant: O(1) memory and time, whatever the windows. A success opens nothing that the failures before it had not opened.
 
