@@ -1,4 +1,4 @@
-import { balance, breaker, pipeline, retry } from 'floodwall'
+import { balance, pipeline, retry } from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { headline, legend, Plot } from '../plot.mjs'
 import { colour, svg, text } from '../svg.mjs'
@@ -35,7 +35,7 @@ export function balanceOverAnOutage() {
     return [shade, text(56, plot.bottom - 4, id, { anchor: 'end', size: 11 }), ...columns.flat(), note, plot.frame()]
   })
   return svg(720, 318, 'Attempts per endpoint while one of four is down', [
-    headline('80 calls a second over four endpoints, a breaker each, one retry'),
+    headline('80 calls a second over four endpoints, one retry; defaults throughout'),
     legend(64, 48, [
       [colour.green, 'attempts that were answered'],
       [colour.red, 'attempts that failed'],
@@ -50,11 +50,7 @@ export function balanceOverAnOutage() {
 
 function simulate() {
   const world = new VirtualRuntime({ seed: 5 })
-  const each = [breaker({ over: '5s', openFor: '2s', openAtMost: '4s' })]
-  const layers = [
-    retry({ attempts: 2, budget: { ratio: 0.3 } }),
-    balance({ endpoints: IDS.map((id) => ({ id })), each }),
-  ]
+  const layers = [retry({ attempts: 2 }), balance({ endpoints: IDS.map((id) => ({ id })) })]
   const shop = pipeline('shop', layers, { runtime: world })
   const tally = /** @type {Tally<string>} */ (new Tally(1000))
   const counts = { answered: 0, failed: 0, refused: 0 }

@@ -9,7 +9,8 @@ const recovery = { minWorking: 6, hold: '10s', trustHistory: false } as const
 const isolation = { openFor: '1h', probes: 1, jitter: 0 } as const
 
 function allOut(options: ConstructorParameters<typeof Scene>[1] = {}, seed = 1): Scene {
-  const scene = new Scene(fleet(9), { recovery, isolation, picker: 'roundRobin', ...options }, [], seed)
+  const cluster = { recovery, isolation, picker: 'roundRobin', whenOut: 'recover', ...options } as const
+  const scene = new Scene(fleet(9), cluster, [], seed)
   scene.set('refuse')
   scene.flow(1, 100)
   expect(scene.isolated).toHaveLength(9)
@@ -106,7 +107,8 @@ describe('C27 recovery, step by step', () => {
   })
 
   test('nothing is refused while the offered rate is below what those that are back carried before', () => {
-    const scene = new Scene(fleet(9), { recovery: { minWorking: 6, hold: '10s' }, isolation, picker: 'roundRobin' })
+    const recovery = { minWorking: 6, hold: '10s' } as const
+    const scene = new Scene(fleet(9), { recovery, isolation, picker: 'roundRobin', whenOut: 'recover' })
     scene.flow(20, 90)
     scene.set('refuse')
     scene.flow(1, 90)

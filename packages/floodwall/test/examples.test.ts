@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { root } from './docs/pages.ts'
+
+// The examples run as a user runs them: on the build, each in a process of its own, to its own end.
+
+/** What each must print, besides anything else. */
+const TELLING: Readonly<Record<string, readonly RegExp[]>> = {
+  'callbacks-without-promises.mjs': [/^\d+ at the first try, \d+ at a later one, \d+ failed$/m, /refused: 0/],
+  'own-gate.mjs': [/^ok {2}10,000 random steps/m, /of 400 ms are left$/m],
+  'per-user-limit.mjs': [/^ann: 4 of 4 passed$/m, /^bot: 1\d of 100 passed$/m, /^ben: 4 of 4 passed$/m],
+  'protect-a-dependency.mjs': [
+    /^ {2}inventory\/breaker: closed -> open, \d+ of \d+ calls failed/m,
+    /^the breaker is closed$/m,
+  ],
+  'shadow-a-limit.mjs': [/^in the shadow 0 of 100 were refused$/m, /^for real [78]\d of 100 were refused$/m],
+  'share-a-bulkhead.mjs': [
+    /^reports: 1 of 4 were answered$/m,
+    /^web: 8 of 8 were answered$/m,
+    /^never more than 3 queries at once$/m,
+  ],
+  'wait-for-a-slot.mjs': [/g: \[queue-full\]/, /f: \[queue-timeout\]/, /c: AbortError/],
+}
+
+const LINES = 60
+
+function run(name: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { cwd: root, timeout: 10_000, env: { ...process.env, NODE_ENV: '', VITEST: '' } }
+    execFile(process.execPath, [join(root, 'examples', name)], options, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout)
+      else reject(new Error(`${name} ended badly:\n${stdout}${stderr}`, { cause: error }))
+    })
+  })
+}
+
+test('each example is run, and each is here', () => {
+  expect(readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.mjs'))).toEqual(Object.keys(TELLING))
+})
+
+describe('example', () => {
+  test.concurrent.each(Object.entries(TELLING))('%s', async (name, telling) => {
+    const lines = readFileSync(join(root, 'examples', name), 'utf8').split('\n')
+    expect(lines.length, 'an example is read at one sight').toBeLessThan(LINES)
+    expect(lines[0], 'its first line says what it shows').toMatch(/^\/\/ \S/)
+    const printed = await run(name)
+    for (const line of telling) expect(printed).toMatch(line)
+  })
+})

@@ -1,0 +1,56 @@
+import {
+  Breaker,
+  breaker,
+  bulkhead,
+  type Env,
+  type Gate,
+  keyed,
+  type Layer,
+  rateLimit,
+  Semaphore,
+  shadow,
+  TokenBucket,
+} from 'floodwall'
+import { gateContract } from 'floodwall/testing'
+import { describe, test } from 'vitest'
+
+const layers: Readonly<Record<string, Layer>> = {
+  'breaker, by default': breaker(),
+  'breaker, one probe': breaker({ probes: 1, consecutive: 1, jitter: 0 }),
+  'breaker, over the last calls': breaker({ lastCalls: 10, atLeast: 5, failureRate: 0.1 }),
+  'breaker, with a slow limit': breaker({ slowAfter: '3ms', consecutive: 2, growth: 10, jitter: 1 }),
+  'breaker, that opens at once and probes seldom': breaker({
+    consecutive: 1,
+    openFor: '1h',
+    probes: 10,
+    probeFailureRate: 1,
+  }),
+  'bulkhead of 1': bulkhead({ slots: 1 }),
+  'bulkhead of 64': bulkhead({ slots: 64 }),
+  'rate limit': rateLimit({ rate: 10 }),
+  'rate limit below one a second': rateLimit({ rate: 0.2, burst: 3 }),
+  'rate limit without a rate': rateLimit({ rate: 1, per: '1h', burst: 5 }),
+  'rate limit that charges for time': rateLimit({ rate: 100, burst: 50, charge: 'time' }),
+}
+
+const gates: Readonly<Record<string, (env: Env) => Gate>> = {
+  'a Breaker made by hand': (env) => new Breaker({ consecutive: 1 }, env),
+  'a Semaphore made by hand': (env) => new Semaphore({ slots: 2 }, env),
+  'a TokenBucket made by hand': (env) => new TokenBucket({ rate: 2 }, env),
+}
+
+const build = (layer: Layer) => (env: Env) => layer.build(env) as Gate
+
+for (const [name, of] of Object.entries(layers)) {
+  Object.assign(gates, {
+    [name]: build(of),
+    [`keyed: ${name}`]: build(keyed({ of, max: 2 })),
+    [`shadow: ${name}`]: build(shadow({ of })),
+    [`keyed in shadow: ${name}`]: build(shadow({ of: keyed({ of, max: 1 }) })),
+    [`shadow in keyed: ${name}`]: build(keyed({ of: shadow({ of }), max: 1 })),
+  })
+}
+
+describe.each(Object.entries(gates))('%s keeps the promises of a gate', (_, make) => {
+  for (const check of gateContract(make)) test(check.name, check.run)
+})
