@@ -1,0 +1,242 @@
+import { answered, type Call, failed, type Outcome, type Verdict } from 'floodwall'
+import type { Dispatcher } from 'undici'
+import type { Exchange } from './exchange.ts'
+import { broken, causeOf, GivenUp, notValid, verdictOfCause, verdictOfStatus } from './failures.ts'
+import { ResponseHead, retryAfterMs } from './response-head.ts'
+import type { Upstream } from './upstream.ts'
+
+// One request to one upstream: what undici calls back, and what the pipeline is told.
+//
+// The pipeline decides over heads: an answer may be passed on, or lose to a retry. Until it is decided nothing reaches the client. Most
+// answers are small and arrive whole in one turn of the event loop: those are complete before anybody decides, and leave in one write. Of
+// others the head is told at the end of the turn, with the body on hold.
+
+/** How much of an undecided body is kept before the upstream is told to wait. An answer that loses is mostly smaller and ends by itself. */
+const HELD_MOST = 64 * 1024
+
+/** Sent, or waiting for a connection. */
+const ASKED = 0
+/** The head is here, the turn is not over. */
+const HEAD = 1
+/** The pipeline knows; it may still prefer another answer. */
+const ANSWERED = 2
+/** This is the answer that the client gets. */
+const RELAYED = 3
+const OVER = 4
+
+/** These have no body, and a length is about another answer. */
+const bodiless = (status: number): boolean => status === 204 || status === 304
+
+const nothing: readonly Buffer[] = []
+const unwanted = new GivenUp('another answer was chosen, or nobody waits for one')
+
+export class Attempt implements Dispatcher.DispatchHandler {
+  readonly call: Call
+  /** The one before, of the same exchange. */
+  readonly earlier: Attempt | null
+  private readonly exchange: Exchange
+  private readonly upstream: Upstream
+  private readonly done: (outcome: Outcome<unknown>) => void
+  private controller: Dispatcher.DispatchController | null = null
+  private state = ASKED
+  private status = 0
+  private raw: readonly Buffer[] = nothing
+  private trailers: readonly Buffer[] = nothing
+  private verdict: Verdict = 'success'
+  private release: ((verdict: Verdict) => void) | null = null
+  private whole = false
+  private broken = false
+  /** Ended by us while undici had no connection for it: undici can only be told when it has one. */
+  private unwanted: Error | null = null
+  private first: Buffer | null = null
+  private more: Buffer[] | null = null
+  private heldBytes = 0
+  private blocked = false
+
+  constructor(exchange: Exchange, call: Call, upstream: Upstream, done: (outcome: Outcome<unknown>) => void) {
+    this.exchange = exchange
+    this.earlier = exchange.latest
+    this.call = call
+    this.upstream = upstream
+    this.done = done
+  }
+
+  // What undici calls.
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller
+    if (this.unwanted !== null) controller.abort(this.unwanted)
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+    // Interim answers say nothing about the outcome.
+    if (status < 200) return
+    this.status = status
+    this.raw = controller.rawHeaders as Buffer[]
+    this.state = HEAD
+    if (bodiless(status) || this.exchange.isHead) this.complete()
+    else process.nextTick(turnOver, this)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.state === RELAYED) return this.write(chunk)
+    if (this.first === null) this.first = chunk
+    else if (this.more === null) this.more = [chunk]
+    else this.more.push(chunk)
+    this.heldBytes += chunk.length
+    if (this.state === ANSWERED && this.heldBytes > HELD_MOST) controller.pause()
+  }
+
+  onResponseEnd(controller: Dispatcher.DispatchController): void {
+    const trailers = controller.rawTrailers as Buffer[] | null | undefined
+    if (trailers != null) this.trailers = trailers
+    if (this.state === HEAD) return this.complete()
+    if (this.state === RELAYED) {
+      this.state = OVER
+      this.exchange.end(null, this.trailers)
+    }
+    this.whole = true
+    this.settle(this.verdict)
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    const { state } = this
+    if (state === OVER) return
+    const cause = causeOf(error)
+    this.upstream.failed(cause)
+    if (state === ASKED || state === HEAD) return this.fail(error)
+    this.broken = true
+    this.forget()
+    if (state === RELAYED) {
+      this.state = OVER
+      this.exchange.breakOff(cause)
+    }
+    this.settle(verdictOfCause(cause))
+  }
+
+  // What the exchange asks for.
+
+  /** The client gets this one: the head now, the body as it comes. */
+  relay(): void {
+    const { exchange } = this
+    if (this.broken) return exchange.answer(broken)
+    const { lines, hasLength } = new ResponseHead(this.status, this.raw)
+    // The length is known although the upstream did not say it: then HTTP/1.0 clients can see the end, too.
+    if (this.whole && !hasLength && this.trailers.length === 0 && !bodiless(this.status) && !exchange.isHead) {
+      lines.push('Content-Length', String(this.heldBytes))
+    }
+    if (!exchange.writeHead(this.status, lines, this.whole)) {
+      this.upstream.failed('invalid')
+      this.drop('failure')
+      return exchange.answer(notValid)
+    }
+    if (this.whole) {
+      this.state = OVER
+      const { first, more, trailers } = this
+      this.forget()
+      exchange.end(more === null ? first : Buffer.concat([first as Buffer, ...more]), trailers)
+      return
+    }
+    this.state = RELAYED
+    if (this.first === null) exchange.flushHead()
+    else {
+      const { first, more } = this
+      this.forget()
+      this.write(first)
+      if (more !== null) for (const chunk of more) this.write(chunk)
+    }
+    // Not from here: this may be called by another parser of undici, and they do not nest.
+    if (this.heldBytes > HELD_MOST && !this.blocked) process.nextTick(goOn, this)
+  }
+
+  /** Nobody will want this one: another answer was chosen, or there is no client any more. */
+  drop(verdict: Verdict = this.verdict): void {
+    const { state } = this
+    this.forget()
+    if (state === ASKED || state === HEAD) return this.abort(unwanted)
+    this.state = OVER
+    if (!this.whole && !this.broken) this.controller?.abort(unwanted)
+    this.settle(verdict)
+  }
+
+  /** The call was cancelled: what the upstream still does, it does for nobody. */
+  abort(reason: Error): void {
+    if (this.state === OVER) return
+    if (this.controller !== null) return this.controller.abort(reason)
+    // Still in line for a connection, so nothing runs; the place in undici's line is given back when its turn comes.
+    this.unwanted = reason
+    this.fail(reason)
+  }
+
+  /** The client reads again. */
+  unblock(): void {
+    if (!this.blocked) return
+    this.blocked = false
+    this.controller?.resume()
+  }
+
+  /** Lets the upstream go on where it was told to wait for the decision. */
+  goOn(): void {
+    if (this.state === RELAYED && !this.blocked) this.controller?.resume()
+  }
+
+  /** The turn is over in which the head came. */
+  tell(): void {
+    if (this.state !== HEAD) return
+    // Streams end by themselves or by their idle limit, so the hold needs no limit of its own.
+    this.release = this.call.hold(Number.POSITIVE_INFINITY)
+    this.answer()
+  }
+
+  /** All of the answer is here. The head alone may be: whatever it says of a length, and whatever undici makes of that. */
+  private complete(): void {
+    this.whole = true
+    this.upstream.ended()
+    this.answer()
+  }
+
+  private answer(): void {
+    this.state = ANSWERED
+    const { status } = this
+    if (status < 429) return this.done(answered(this))
+    const pause = status === 429 || status === 503 ? retryAfterMs(this.raw) : undefined
+    this.verdict = verdictOfStatus(status, pause !== undefined && pause > 0)
+    this.done(answered(this, this.verdict, pause))
+  }
+
+  private fail(error: Error): void {
+    this.state = OVER
+    this.forget()
+    this.upstream.ended()
+    // Before undici writes the first byte it calls onRequestStart: without it nothing was sent, and any method may be sent elsewhere.
+    this.done(failed(error, verdictOfCause(causeOf(error)), this.controller !== null))
+  }
+
+  private write(chunk: Buffer): void {
+    if (this.exchange.write(chunk) || this.blocked) return
+    this.blocked = true
+    this.controller?.pause()
+  }
+
+  /** The body has ended, one way or another: gives back what the call held. */
+  private settle(verdict: Verdict): void {
+    const { release } = this
+    if (release === null) return
+    this.release = null
+    this.upstream.ended()
+    release(verdict)
+  }
+
+  private forget(): void {
+    this.first = null
+    this.more = null
+  }
+}
+
+function goOn(attempt: Attempt): void {
+  attempt.goOn()
+}
+
+function turnOver(attempt: Attempt): void {
+  attempt.tell()
+}

@@ -1,0 +1,138 @@
+import { isTimeout, type Outcome, type Verdict } from 'floodwall'
+import { Problem } from './problem.ts'
+
+// From what happened to what is said about it: undici's errors to causes that we count, causes and outcomes to what the caller is told.
+
+/** Why an upstream gave no answer, or not all of it: closed, so fit for a label. */
+export const causes = [
+  'refused',
+  'unresolved',
+  'unreachable',
+  'connect-timeout',
+  'reset',
+  'invalid',
+  'idle',
+  'timeout',
+  'bad-request',
+  'given-up',
+  'other',
+] as const
+export type Cause = (typeof causes)[number]
+
+const causeByCode: ReadonlyMap<string, Cause> = new Map<string, Cause>([
+  ['ECONNREFUSED', 'refused'],
+  ['ENOTFOUND', 'unresolved'],
+  ['EAI_AGAIN', 'unresolved'],
+  ['EHOSTUNREACH', 'unreachable'],
+  ['ENETUNREACH', 'unreachable'],
+  ['EADDRNOTAVAIL', 'unreachable'],
+  ['ETIMEDOUT', 'connect-timeout'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'connect-timeout'],
+  ['ECONNRESET', 'reset'],
+  ['EPIPE', 'reset'],
+  ['UND_ERR_SOCKET', 'reset'],
+  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'invalid'],
+  ['UND_ERR_HEADERS_OVERFLOW', 'invalid'],
+  ['ERR_INVALID_CHAR', 'invalid'],
+  ['ERR_HTTP_INVALID_HEADER_VALUE', 'invalid'],
+  ['ERR_HTTP_INVALID_STATUS_CODE', 'invalid'],
+  ['ERR_INVALID_HTTP_TOKEN', 'invalid'],
+  ['UND_ERR_HEADERS_TIMEOUT', 'idle'],
+  ['UND_ERR_BODY_TIMEOUT', 'idle'],
+  ['UND_ERR_INVALID_ARG', 'bad-request'],
+  ['UND_ERR_NOT_SUPPORTED', 'bad-request'],
+  ['UND_ERR_REQ_CONTENT_LENGTH_MISMATCH', 'bad-request'],
+])
+
+/** Nobody wants the answer any more. Says nothing about the upstream. */
+export class GivenUp extends Error {}
+
+/** What kind of failure an error of undici, of a socket or of our own time limits is. */
+export function causeOf(error: unknown): Cause {
+  if (isTimeout(error)) return 'timeout'
+  if (error instanceof GivenUp) return 'given-up'
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  // It has a code only for some faults.
+  if (name === 'HTTPParserError') return 'invalid'
+  return (typeof code === 'string' ? causeByCode.get(code) : undefined) ?? 'other'
+}
+
+/** What a cause says about the upstream. */
+export function verdictOfCause(cause: Cause): Verdict {
+  if (cause === 'bad-request' || cause === 'given-up') return 'ignored'
+  return cause === 'idle' || cause === 'timeout' ? 'timeout' : 'failure'
+}
+
+/** What a status says about the upstream. Other 5xx (501, 505) are answers to a request that it understood. */
+export function verdictOfStatus(status: number, asksForPause: boolean): Verdict {
+  if (status < 429) return 'success'
+  switch (status) {
+    case 429:
+      return 'overload'
+    case 503:
+      return asksForPause ? 'overload' : 'failure'
+    case 500:
+    case 502:
+    case 504:
+      return 'failure'
+    default:
+      return 'success'
+  }
+}
+
+const refused = new Problem('upstream-refused', 'No connection to the server behind this gateway could be made.')
+const reset = new Problem('upstream-reset', 'The server behind this gateway broke off before it had answered.')
+const invalid = new Problem('upstream-invalid', 'The server behind this gateway sent an answer that is not valid HTTP.')
+const slow = new Problem('upstream-timeout', 'The server behind this gateway did not answer in time.')
+const late = new Problem('deadline', 'The time for this request was over before there was an answer.')
+const bad = new Problem('bad-request', 'The request cannot be passed on as it is.')
+
+const problemByCause: Readonly<Record<Cause, Problem>> = {
+  refused,
+  unresolved: refused,
+  unreachable: refused,
+  'connect-timeout': slow,
+  reset,
+  invalid,
+  idle: slow,
+  timeout: slow,
+  'bad-request': bad,
+  'given-up': reset,
+  other: reset,
+}
+
+/** The head of the answer arrived, and then it broke before anything was passed on. */
+export const broken: Problem = reset
+export const notValid: Problem = invalid
+export const internal: Problem = new Problem('internal', 'The gateway met an error of its own.', { closing: true })
+export const stalled: Problem = new Problem('upload-stalled', 'The rest of the request did not arrive in time.', {
+  closing: true,
+})
+
+const rejected = new Map<string, Problem>()
+
+/** What the caller is told when there is no answer to pass on. */
+export function problemOf(outcome: Outcome<unknown>): Problem {
+  const { rejection, error } = outcome
+  if (rejection !== undefined) return problemOfReason(rejection.reason)
+  if (isTimeout(error)) return error.code === 'deadline' ? late : slow
+  return problemByCause[causeOf(error)]
+}
+
+/** The reason as a code, and nothing of which layer said so or why: that is for the admin page. */
+function problemOfReason(reason: string): Problem {
+  if (reason === 'deadline') return late
+  let problem = rejected.get(reason)
+  if (problem === undefined) {
+    problem = new Problem('rejected', 'The server behind this gateway is not asked at the moment.', { code: reason })
+    rejected.set(reason, problem)
+  }
+  return problem
+}
+
+/** `Retry-After` is in whole seconds, at least one; none where asking again is in vain. */
+export function retryAfterOf(outcome: Outcome<unknown>): string | undefined {
+  const { rejection } = outcome
+  if (rejection === undefined || rejection.never || rejection.reason === 'deadline') return undefined
+  return String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1000)))
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { balance, type Pipeline, pipeline } from 'floodwall'
+import { type Address, showAddress } from './address.ts'
+import { adminServer } from './admin.ts'
+import type { Config } from './config.ts'
+import { client, wire } from './edges.ts'
+import { trafficServer } from './listener.ts'
+import { type Log, logEvents } from './log.ts'
+import { Peers } from './peer.ts'
+import { Proxy } from './proxy.ts'
+import { Telemetry } from './telemetry.ts'
+import { Upstream } from './upstream.ts'
+
+/** What the gateway is doing. */
+export type Stage = 'starting' | 'ready' | 'draining' | 'closed'
+
+/** One gateway: a listener for traffic, one for operators, a pipeline between the clients and the upstreams. */
+export class Gateway {
+  stage: Stage = 'starting'
+  readonly pipeline: Pipeline
+  readonly upstreams: readonly Upstream[]
+  readonly telemetry: Telemetry = new Telemetry()
+  readonly peers: Peers
+  private readonly config: Config
+  private readonly log: Log
+  private readonly proxy: Proxy
+  private readonly traffic: Server
+  private readonly admin: Server
+  private readonly startedAt = performance.now()
+
+  constructor(config: Config, log: Log) {
+    const { limits, upstreams, layers, endpoint } = config
+    this.config = config
+    this.log = log
+    this.upstreams = upstreams.map(({ origin, id }) => new Upstream(origin, id, limits))
+    const spread = balance({ ...config.balance, endpoints: [...this.upstreams], each: [...endpoint, wire] })
+    this.pipeline = pipeline('gateway', [client, ...layers, spread])
+    logEvents(this.pipeline, log)
+    this.peers = new Peers(limits)
+    const { pipeline: path, peers, telemetry } = this
+    this.proxy = new Proxy({ pipeline: path, peers, telemetry, log, mostHeaderLines: limits.headerCount })
+    this.traffic = trafficServer(this.proxy, peers, telemetry, limits, log)
+    this.admin = adminServer(this)
+  }
+
+  get uptimeMs(): number {
+    return performance.now() - this.startedAt
+  }
+
+  /** Where the two listen; the ports are the real ones. */
+  get addresses(): { readonly listen: string; readonly admin: string } {
+    return { listen: urlOf(this.traffic), admin: urlOf(this.admin) }
+  }
+
+  /** Both listen, or none: an error of either rejects. */
+  async start(): Promise<void> {
+    try {
+      await listen(this.admin, this.config.admin)
+      await listen(this.traffic, this.config.listen)
+    } catch (error) {
+      await this.close()
+      throw error
+    }
+    this.stage = 'ready'
+    this.log.info({ ...this.addresses, upstreams: this.upstreams.map(({ id }) => id) }, 'ready')
+  }
+
+  /** Takes no new connections and lets what runs finish, for as long as the configuration says. True when nothing had to be cut. */
+  async drain(): Promise<boolean> {
+    this.stage = 'draining'
+    this.proxy.draining = true
+    const { drainMs } = this.config
+    this.log.info({ inFlight: this.telemetry.inFlight, withinMs: drainMs }, 'draining')
+    const done = close(this.traffic)
+    // A connection that was busy when the drain began may be idle now, and would keep the listener open for its whole keep-alive time.
+    const sweep = setInterval(() => this.traffic.closeIdleConnections(), 50)
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), drainMs)
+    })
+    const drained = await Promise.race([done.then(() => true), late])
+    clearTimeout(timer)
+    clearInterval(sweep)
+    if (!drained) this.log.warn({ inFlight: this.telemetry.inFlight }, 'cut what was still running')
+    await this.close()
+    return drained
+  }
+
+  /** Ends everything at once. */
+  async close(): Promise<void> {
+    this.stage = 'closed'
+    this.pipeline.close()
+    for (const server of [this.traffic, this.admin]) {
+      server.closeAllConnections()
+      await close(server)
+    }
+    this.peers.close()
+    await Promise.all(this.upstreams.map((upstream) => upstream.close()))
+  }
+}
+
+async function listen(server: Server, { host, port }: Address): Promise<void> {
+  server.listen(port, host)
+  await once(server, 'listening')
+}
+
+async function close(server: Server): Promise<void> {
+  if (!server.listening) return
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+}
+
+function urlOf(server: Server): string {
+  const { address, port } = server.address() as AddressInfo
+  return `http://${showAddress({ host: address, port })}`
+}

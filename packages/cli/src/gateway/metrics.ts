@@ -1,0 +1,97 @@
+import type { Snapshot } from 'floodwall'
+import { Exposition } from './exposition.ts'
+import type { Gateway } from './gateway.ts'
+import { latencyBounds, type Telemetry } from './telemetry.ts'
+
+// `/metrics`. Labels come from the configuration and from closed lists, never from what a client sent: a label that strangers choose is a
+// series for each of their ideas.
+
+export function metrics(gateway: Gateway): string {
+  const text = new Exposition()
+  traffic(text, gateway)
+  latency(text, gateway.telemetry)
+  upstreams(text, gateway)
+  layers(text, gateway)
+  machine(text, gateway)
+  return text.end()
+}
+
+function traffic(text: Exposition, { telemetry, peers, stage }: Gateway): void {
+  text.metric('floodwall_requests_total', 'counter', 'Requests by method and class of the answer.')
+  for (const { method, status, count } of telemetry.requestCounts()) text.sample(count, { method, status })
+  text.metric('floodwall_requests_in_flight', 'gauge', 'Requests without a complete answer.').sample(telemetry.inFlight)
+  text.metric('floodwall_connections', 'gauge', 'Open connections of clients.').sample(peers.size)
+  text
+    .metric('floodwall_clients_gone_total', 'counter', 'Clients that left before their answer was complete.')
+    .sample(telemetry.clientsGone)
+  text.metric('floodwall_answers_broken_total', 'counter', 'Answers cut in the middle because the upstream broke off.')
+  for (const [cause, count] of telemetry.brokenOff) if (count > 0) text.sample(count, { cause })
+  text.metric('floodwall_ready', 'gauge', '1 while new requests are taken.').sample(stage === 'ready' ? 1 : 0)
+}
+
+function latency(text: Exposition, telemetry: Telemetry): void {
+  const name = 'floodwall_request_duration_seconds'
+  text.metric(name, 'histogram', 'From the head of the request to the end of the answer.')
+  let below = 0
+  for (const [i, bound] of latencyBounds.entries()) {
+    below += telemetry.latency[i] as number
+    text.sample(below, { le: String(bound / 1000) }, '_bucket')
+  }
+  const all = below + (telemetry.latency[latencyBounds.length] as number)
+  text.sample(all, { le: '+Inf' }, '_bucket')
+  text.sample(telemetry.latencySumMs / 1000, {}, '_sum')
+  text.sample(all, {}, '_count')
+}
+
+function upstreams(text: Exposition, { upstreams: all }: Gateway): void {
+  text.metric('floodwall_upstream_attempts_total', 'counter', 'Attempts sent to each upstream, retries included.')
+  for (const { id, attempts } of all) text.sample(attempts, { endpoint: id })
+  text.metric('floodwall_upstream_in_flight', 'gauge', 'Attempts that run.')
+  for (const { id, active } of all) text.sample(active, { endpoint: id })
+  text.metric('floodwall_upstream_connections', 'gauge', 'Open connections to each upstream.')
+  for (const { id, connections } of all) text.sample(connections.open, { endpoint: id })
+  text.metric('floodwall_upstream_waiting', 'gauge', 'Attempts in line for a connection.')
+  for (const { id, connections } of all) text.sample(connections.waiting, { endpoint: id })
+  text.metric('floodwall_upstream_errors_total', 'counter', 'Attempts without a complete answer, by cause.')
+  for (const { id, failures } of all) {
+    for (const [cause, count] of failures) if (count > 0) text.sample(count, { endpoint: id, cause })
+  }
+}
+
+const breakerStates = ['closed', 'open', 'halfOpen', 'forcedOpen', 'disabled', 'metricsOnly']
+
+function layers(text: Exposition, { pipeline }: Gateway): void {
+  const snapshot = pipeline.inspect()
+  const found = [...snapshotsIn(snapshot)]
+  const ofKind = (kind: string) => found.filter((part) => part.kind === kind)
+  text.metric('floodwall_calls_total', 'counter', 'Operations by verdict; refused: by a layer, nothing ran.')
+  for (const [verdict, count] of Object.entries(snapshot['calls'] as object)) text.sample(count as number, { verdict })
+  text.metric('floodwall_refusals_total', 'counter', 'Operations that a layer refused, by layer and reason.')
+  for (const { path, reason, count } of snapshot['refusals'] as { path: string; reason: string; count: number }[]) {
+    text.sample(count, { layer: path, reason })
+  }
+  text.metric('floodwall_retries_total', 'counter', 'Attempts after the first.')
+  for (const { path, retries } of ofKind('retry')) text.sample(retries as number, { layer: path as string })
+  text.metric('floodwall_retries_denied_total', 'counter', 'Retries that the budget did not allow.')
+  for (const { path, overBudget } of ofKind('retry')) text.sample(overBudget as number, { layer: path as string })
+  text.metric('floodwall_breaker_state', 'gauge', '1 for the state that each breaker is in, 0 for the others.')
+  for (const { path, state } of ofKind('breaker')) {
+    for (const each of breakerStates) text.sample(each === state ? 1 : 0, { layer: path as string, state: each })
+  }
+}
+
+/** Every snapshot in a snapshot. */
+function* snapshotsIn(value: unknown): Generator<Snapshot> {
+  if (typeof value !== 'object' || value === null) return
+  if ('kind' in value) yield value as Snapshot
+  for (const inner of Object.values(value)) yield* snapshotsIn(inner)
+}
+
+function machine(text: Exposition, { uptimeMs }: Gateway): void {
+  const { user, system } = process.cpuUsage()
+  text.metric('process_cpu_seconds_total', 'counter', 'CPU time, user and system.').sample((user + system) / 1e6)
+  text.metric('process_resident_memory_bytes', 'gauge', 'Resident memory.').sample(process.memoryUsage.rss())
+  text
+    .metric('process_start_time_seconds', 'gauge', 'When it started, as Unix time.')
+    .sample(Math.round(Date.now() - uptimeMs) / 1000)
+}

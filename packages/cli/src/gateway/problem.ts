@@ -1,0 +1,89 @@
+import type { ServerResponse } from 'node:http'
+
+// Every answer that is the gateway's own, as `application/problem+json` (RFC 9457). It says what went wrong in one word and one sentence and
+// nothing about what stands behind the gateway: its readers are strangers.
+
+/** Why, in one word: closed, so that clients may rely on it. */
+export type Trouble =
+  | 'bad-request'
+  | 'method-not-allowed'
+  | 'upload-stalled'
+  | 'headers-too-large'
+  | 'not-implemented'
+  | 'internal'
+  | 'upstream-refused'
+  | 'upstream-reset'
+  | 'upstream-invalid'
+  | 'upstream-timeout'
+  | 'deadline'
+  | 'rejected'
+
+const troubles: Readonly<Record<Trouble, readonly [status: number, title: string]>> = {
+  'bad-request': [400, 'Bad request'],
+  'method-not-allowed': [405, 'Method not allowed'],
+  'upload-stalled': [408, 'The request did not arrive in time'],
+  'headers-too-large': [431, 'Too many or too large header fields'],
+  'not-implemented': [501, 'Not implemented'],
+  internal: [500, 'Internal error'],
+  'upstream-refused': [502, 'The server could not be reached'],
+  'upstream-reset': [502, 'The server broke off'],
+  'upstream-invalid': [502, 'The server sent an answer that is not valid'],
+  'upstream-timeout': [504, 'The server did not answer in time'],
+  deadline: [504, 'The request took too long'],
+  rejected: [503, 'Not now'],
+}
+
+/** What the gateway itself answers. Made once per kind: the texts are constant but for the id. */
+export class Problem {
+  readonly trouble: Trouble
+  readonly code: string
+  readonly status: number
+  /** The connection is not to be used again: where the message ends is in doubt, or nobody will read the rest of it. */
+  readonly closing: boolean
+  private readonly lines: readonly string[]
+  private readonly start: string
+
+  constructor(
+    trouble: Trouble,
+    detail: string,
+    more: { readonly code?: string; readonly closing?: boolean; readonly lines?: readonly string[] } = {},
+  ) {
+    const [status, title] = troubles[trouble]
+    const { code = trouble, closing = false, lines = [] } = more
+    this.trouble = trouble
+    this.code = code
+    this.status = status
+    this.closing = closing
+    this.lines = lines
+    const text = JSON.stringify({ type: `urn:floodwall:problem:${code}`, title, status, detail, code })
+    this.start = `${text.slice(0, -1)},"requestId":"`
+  }
+
+  body(id: string): string {
+    return `${this.start}${id}"}\n`
+  }
+
+  /** Header lines for `body`. */
+  head(body: string, closing: boolean, more: readonly string[] = []): string[] {
+    const lines = ['Content-Type', 'application/problem+json', 'Content-Length', String(Buffer.byteLength(body))]
+    lines.push('Cache-Control', 'no-store', ...this.lines, ...more)
+    if (closing) lines.push('Connection', 'close')
+    return lines
+  }
+
+  /** Where there is no exchange: the head was enough to say no. */
+  send(response: ServerResponse, id: string, closing: boolean): void {
+    const body = this.body(id)
+    response.writeHead(this.status, this.head(body, closing))
+    response.end(body)
+  }
+
+  /** The same as bytes on a connection that closes after them. */
+  wire(id: string, phrase: string): string {
+    const body = this.body(id)
+    const lines = this.head(body, true)
+    let text = `HTTP/1.1 ${this.status} ${phrase}\r\nDate: ${new Date().toUTCString()}\r\n`
+    for (let i = 0; i < lines.length; i += 2) text += `${lines[i]}: ${lines[i + 1]}\r\n`
+    return `${text}\r\n${body}`
+  }
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Call, type Done, type Pipeline } from 'floodwall'
+import { Exchange } from './exchange.ts'
+import { type Cause, internal } from './failures.ts'
+import type { Log } from './log.ts'
+import type { Peer, Peers } from './peer.ts'
+import { Problem } from './problem.ts'
+import { RequestHead } from './request-head.ts'
+import type { Telemetry } from './telemetry.ts'
+
+/** What the data path stands on. */
+export interface Ground {
+  readonly pipeline: Pipeline
+  readonly peers: Peers
+  readonly telemetry: Telemetry
+  readonly log: Log
+  readonly mostHeaderLines: number
+}
+
+/** The data path: requests come in, exchanges go through the pipeline. */
+export class Proxy {
+  /** Connections are asked to close after their answer. */
+  draining = false
+  private readonly ground: Ground
+  private readonly idStart = randomBytes(6).toString('hex')
+  private ids = 0
+
+  constructor(ground: Ground) {
+    this.ground = ground
+  }
+
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    const { peers, telemetry, pipeline, mostHeaderLines } = this.ground
+    const peer = peers.of(request.socket)
+    const head = RequestHead.of(request, peer.address, mostHeaderLines)
+    if (head instanceof Problem) return this.turnAway(head, request, response, peer)
+    const exchange = new Exchange(this, peer, request, response, head)
+    peer.add(exchange)
+    telemetry.inFlight++
+    try {
+      pipeline.start(work, (outcome) => exchange.finish(outcome), exchange.init)
+    } catch (error) {
+      // One request must not end the process, whatever it found.
+      this.ground.log.error({ error }, 'a request met an error of the gateway itself')
+      exchange.answer(internal)
+    }
+  }
+
+  /** Names an answer of ours, so that it can be found in the log. */
+  nextId(): string {
+    this.ids = (this.ids + 1) % Number.MAX_SAFE_INTEGER
+    return `${this.idStart}-${this.ids.toString(36)}`
+  }
+
+  private turnAway(problem: Problem, request: IncomingMessage, response: ServerResponse, peer: Peer): void {
+    const id = this.nextId()
+    this.ground.telemetry.turnedAway(request.method as string, problem.status)
+    this.tellProblem(problem, id)
+    const closing = problem.closing || this.draining
+    peer.closing ||= closing
+    problem.send(response, id, closing)
+  }
+
+  tellProblem(problem: Problem, id: string): void {
+    const { log } = this.ground
+    if (log.isLevelEnabled('debug'))
+      log.debug({ id, code: problem.code, status: problem.status }, 'answered by the gateway')
+  }
+
+  tellGone(): void {
+    this.ground.telemetry.clientsGone++
+  }
+
+  tellBroken(cause: Cause): void {
+    const { brokenOff } = this.ground.telemetry
+    brokenOff.set(cause, (brokenOff.get(cause) ?? 0) + 1)
+  }
+
+  concluded(method: string, status: number, tookMs: number): void {
+    this.ground.telemetry.concluded(method, status, tookMs)
+  }
+}
+
+/** The same for every call: the exchange travels in it. */
+function work(call: Call, done: Done): void {
+  ;(call.data as Exchange).attempt(call, done)
+}

@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+
+// The body of a request on its way up.
+//
+// Not the IncomingMessage itself: who aborts an upstream request destroys its body, and with an IncomingMessage that is the client's
+// connection, on which the answer is still to be written. And nothing is read before somebody wants it, so that a refused request costs no
+// upload and a connection that was refused leaves the body whole for the next upstream.
+
+export class RequestBody extends Readable {
+  private wanting = false
+  private readonly request: IncomingMessage
+  private readonly response: ServerResponse
+  private readonly turn: (clients: boolean) => void
+  private attached = false
+
+  /** `turn` hears whose turn it is, each time that it changes. */
+  constructor(request: IncomingMessage, response: ServerResponse, turn: (clients: boolean) => void) {
+    super()
+    this.turn = turn
+    this.request = request
+    this.response = response
+  }
+
+  /** The upstream wants more, and the client has not sent it. */
+  get thirsty(): boolean {
+    return this.wanting
+  }
+
+  override _read(): void {
+    this.want(true)
+    if (!this.attached) this.attach()
+    this.request.resume()
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.want(false)
+    if (this.attached) {
+      this.request.off('data', this.onData).off('end', this.onEnd).off('close', this.onClose)
+      this.request.pause()
+    }
+    callback(error)
+  }
+
+  private attach(): void {
+    this.attached = true
+    const { request, response } = this
+    // Who asked before he sends is told to go on only now: a gate that refuses saves him the upload.
+    if (request.headers.expect !== undefined && !response.headersSent) response.writeContinue()
+    request.on('data', this.onData).on('end', this.onEnd).on('close', this.onClose)
+  }
+
+  private want(more: boolean): void {
+    if (this.wanting === more) return
+    this.wanting = more
+    this.turn(more)
+  }
+
+  private readonly onData = (chunk: Buffer): void => {
+    if (this.push(chunk)) return
+    this.want(false)
+    this.request.pause()
+  }
+
+  private readonly onEnd = (): void => {
+    this.want(false)
+    this.push(null)
+  }
+
+  private readonly onClose = (): void => {
+    if (!this.request.complete) this.destroy(new Error('the client left in the middle of its request'))
+  }
+}
