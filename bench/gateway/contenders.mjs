@@ -1,0 +1,36 @@
+// Who stands between the load and the origin. `args` are what node is started with; the first one is the yardstick, and
+// floodwall stands next to it so that the two are always measured one after the other.
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const file = (path) => fileURLToPath(new URL(path, import.meta.url))
+const cli = file('../../packages/cli/bin/floodwall.js')
+
+export const yardstick = 'bare proxy'
+
+/** @type {{ name: string, args(at: { port: number, spare: number, upstream: string }): (string | number)[] }[]} */
+export const contenders = [
+  {
+    name: yardstick,
+    args: ({ port, upstream }) => [file('../bare-proxy/server.mjs'), port, upstream],
+  },
+  {
+    name: 'floodwall gateway',
+    args({ port, upstream, spare }) {
+      if (!existsSync(cli)) throw new Error(`no gateway at ${cli}`)
+      return [cli, 'gateway', '--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${spare}`, '--upstream', upstream]
+    },
+  },
+  {
+    name: 'http-proxy, keep-alive agent',
+    args: ({ port, upstream }) => [file('./http-proxy.mjs'), port, upstream],
+  },
+  {
+    name: '@fastify/http-proxy',
+    args: ({ port, upstream }) => [file('./fastify-http-proxy.mjs'), port, upstream],
+  },
+  {
+    name: 'bare reply',
+    args: ({ port }) => [file('./origin.mjs'), port],
+  },
+]

@@ -1,0 +1,40 @@
+// npm run bench -- SUITE [options]
+import { spawnSync } from 'node:child_process'
+import { overruns } from './budgets.mjs'
+import { markdown, table, writeJson } from './lib/report.mjs'
+import { help, parse, UsageError } from './lib/usage.mjs'
+import { gateway } from './suites/gateway.mjs'
+import { hot } from './suites/hot.mjs'
+import { idle } from './suites/idle.mjs'
+
+const suites = [hot, idle, gateway]
+
+async function main(argv) {
+  const options = parse(argv, suites)
+  const { suite } = options
+  if (options.help || suite === undefined) return process.stdout.write(help(suites))
+
+  const names = suite.names.filter((name) => options.only === undefined || name.includes(options.only))
+  if (names.length === 0) throw new UsageError(`--only: no row of '${suite.name}' contains '${options.only}'`)
+  const node = versionOf(options.node)
+
+  const started = Date.now()
+  const rows = await suite.run(names, options, (what) => {
+    process.stderr.write(`[${((Date.now() - started) / 1000).toFixed(0).padStart(4)} s] ${what}\n`)
+  })
+  process.stdout.write(options.markdown ? markdown(rows, suite.markdown) : table(rows, suite.columns))
+  process.stdout.write(`\nsuite ${suite.name}, Node ${node}\n`)
+  if (options.json !== undefined) writeJson(options.json, suite.name, node, rows)
+  if (options.check && rows.some((row) => overruns(row).length > 0)) process.exitCode = 1
+}
+
+function versionOf(node) {
+  const { stdout, status } = spawnSync(node, ['--version'], { encoding: 'utf8' })
+  if (status !== 0 || !/^v\d+\./.test(stdout)) throw new UsageError(`--node: ${node} is no node binary`)
+  return stdout.trim().slice(1)
+}
+
+main(process.argv.slice(2)).catch((error) => {
+  process.stderr.write(`bench: ${error instanceof UsageError ? `${error.message}\n(see --help)` : error.message}\n`)
+  process.exit(error instanceof UsageError ? 2 : 1)
+})
