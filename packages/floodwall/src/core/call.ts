@@ -150,11 +150,11 @@ export class Call implements Ask {
     return call
   }
 
-  /** The next attempt of the same operation. */
-  again(): Call {
+  /** The next attempt of the same operation; `deadline` is what it had when it reached you, before layers further in shortened it. */
+  again(deadline: number = this.deadline): Call {
     const { latest } = this
     const next = new Call(this.host, this.work, this.callbacks, this.init)
-    next.due = this.due
+    if (deadline !== Number.POSITIVE_INFINITY) next.due = { at: deadline }
     next.extra.attempt = latest.attempt + 1
     next.extra.earlier = latest
     next.extra.blamed = latest.extra.blamed

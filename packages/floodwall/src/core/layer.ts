@@ -1,8 +1,9 @@
 import * as v from 'valibot'
 import type { Gate } from './gate.ts'
 import { Around, type AsyncPolicy, type Policy } from './policy.ts'
-import type { Env } from './runtime.ts'
+import { type Env, envOf } from './runtime.ts'
 import { parse, type Schema } from './schema.ts'
+import { systemRuntime } from './system.ts'
 
 /**
  * Data with a recipe. Code writes layers, rules parse into them, a reload compares them, `explain()` prints them, the simulator builds
@@ -51,12 +52,18 @@ export function isLifted(layer: Layer): boolean {
 
 /** A policy of your own, in async style. */
 export function around(author: AsyncPolicy, kind = 'around'): Layer {
-  return { kind, options: Object.freeze({ author }), build: (env) => new Around(author, env.path) }
+  return { kind, options: Object.freeze({ author }), build: (env) => new Around(author, env.path, kind) }
 }
 
 /** True for a gate, false for a policy. */
 export function isGate(built: Gate | Policy): built is Gate {
   return 'tryAcquire' in built
+}
+
+/** True for a layer that makes a gate. Builds one for nobody: `build` has no effects. */
+export function makesGate(layer: unknown): layer is Layer {
+  if (typeof layer !== 'object' || layer === null || !('build' in layer)) return false
+  return isGate((layer as Layer).build(envOf(systemRuntime, 'trial')))
 }
 
 /** Options as people read them: `slots 64 · queue 100`. */

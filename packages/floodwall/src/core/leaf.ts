@@ -63,7 +63,12 @@ function runCallbacks(call: Call): void {
  * and who fakes a constructor gets the TypeError of `then` as his work's own error.
  */
 export function isNative(value: unknown): value is Promise<unknown> {
-  return typeof value === 'object' && value !== null && value.constructor === Promise
+  try {
+    return typeof value === 'object' && value !== null && value.constructor === Promise
+  } catch {
+    // A getter or proxy that throws is a value like any other: `await` would not have looked.
+    return false
+  }
 }
 
 /** A promise of anybody's. */

@@ -32,13 +32,14 @@ export type AsyncPolicy = (call: Call, next: (call: Call) => Promise<Outcome<unk
  * still run when the author has answered (he raced them) are cancelled, so that every layer further in hears of their end.
  */
 export class Around implements Policy {
-  readonly kind = 'around'
+  readonly kind: string
   readonly path: string
   private readonly author: AsyncPolicy
 
-  constructor(author: AsyncPolicy, path: string) {
+  constructor(author: AsyncPolicy, path: string, kind = 'around') {
     this.author = author
     this.path = path
+    this.kind = kind
   }
 
   run(call: Call, next: Next, done: Done): void {

@@ -51,6 +51,14 @@ const retrySnapshot = v.strictObject({
   budget: v.strictObject({ spent: v.number(), allowed: v.number() }),
 })
 
+/** How the attempts of one operation go in and out. */
+interface Way {
+  readonly next: Next
+  readonly done: Done
+  /** When the operation must have ended. */
+  readonly deadline: number
+}
+
 export class Retry implements Policy {
   readonly kind = 'retry'
   readonly path: string
@@ -78,29 +86,32 @@ export class Retry implements Policy {
 
   run(call: Call, next: Next, done: Done): void {
     this.budget.request(this.env.now())
+    // Read here: a deadline further in shortens what the call shows, and its end is not the end of the next attempt.
+    const { deadline } = call
     next(call, (outcome) => {
       // The common end, without a look at anything else.
       if (outcome.verdict === 'success') return done(outcome)
-      this.decide(call, next, done, outcome, 1)
+      this.decide(call, { next, done, deadline }, outcome, 1)
     })
   }
 
   /** `tried` counts our own attempts: the call may carry those of a retry further out. */
-  private decide(call: Call, next: Next, done: Done, outcome: Outcome<unknown>, tried: number): void {
-    if (tried >= this.settings.attempts || this.closed || call.over || !worthTrying(call, outcome)) return done(outcome)
+  private decide(call: Call, way: Way, outcome: Outcome<unknown>, tried: number): void {
+    if (tried >= this.settings.attempts || this.closed || call.over || !worthTrying(call, outcome))
+      return way.done(outcome)
     const wait = this.pause(outcome, tried)
     const now = this.env.now()
     // Not later, when the wait is over: the caller would have waited for nothing.
-    if (wait === undefined || now + wait >= call.deadline) return done(outcome)
+    if (wait === undefined || now + wait >= way.deadline) return way.done(outcome)
     if (!this.budget.grant(now)) {
       this.overBudget++
-      return done(outcome)
+      return way.done(outcome)
     }
-    this.wait(call.again(), next, done, outcome, wait, tried)
+    this.wait(call.again(way.deadline), way, outcome, wait, tried)
   }
 
   /** The attempt exists while it waits: a cancel of the last one, a timeout, is over, and a cancel of the next one must be heard. */
-  private wait(attempt: Call, next: Next, done: Done, before: Outcome<unknown>, waitMs: number, tried: number): void {
+  private wait(attempt: Call, way: Way, before: Outcome<unknown>, waitMs: number, tried: number): void {
     const { budget } = this
     const granted = this.env.now()
     const leave = () => {
@@ -111,25 +122,25 @@ export class Retry implements Policy {
     const close = () => {
       if (!attempt.resume()) return
       leave()
-      done(before)
+      way.done(before)
     }
     const cancelTimer = this.env.after(waitMs, () => {
       this.waits.delete(close)
-      if (attempt.resume()) this.again(attempt, next, done, before, tried)
+      if (attempt.resume()) this.again(attempt, way, before, tried)
     })
     this.waits.add(close)
     attempt.wait((cancelled) => {
       leave()
-      done(whole(before, cancelled))
+      way.done(whole(before, cancelled))
     })
   }
 
-  private again(attempt: Call, next: Next, done: Done, before: Outcome<unknown>, tried: number): void {
+  private again(attempt: Call, way: Way, before: Outcome<unknown>, tried: number): void {
     this.retries++
-    next(attempt, (outcome) => {
+    way.next(attempt, (outcome) => {
       // Refused: what the target itself said last tells the caller more than "and then the breaker opened".
-      if (outcome.rejection !== undefined) return done(before)
-      this.decide(attempt, next, done, whole(before, outcome), tried + 1)
+      if (outcome.rejection !== undefined) return way.done(before)
+      this.decide(attempt, way, whole(before, outcome), tried + 1)
     })
   }
 

@@ -4,6 +4,7 @@ import { bulkhead } from '../algorithms/gates/semaphore.ts'
 import { shadow } from '../algorithms/gates/shadow.ts'
 import { rateLimit } from '../algorithms/gates/token-bucket.ts'
 import type { Kind } from '../core/layer.ts'
+import { balance } from '../policies/balance.ts'
 import { deadline } from '../policies/deadline.ts'
 import { queue } from '../policies/queue.ts'
 import { retry } from '../policies/retry.ts'
@@ -34,5 +35,6 @@ export const builtIn: Kinds = kindsOf(
   deadline,
   retry,
   queue,
+  balance,
   timeout,
 )

@@ -39,7 +39,7 @@ test('C16 10,000 waiters time out and nothing has grown', async () => {
     const fates = Array.from({ length: 10_000 }, () => fateOf(p.call(() => 1)))
     await world.advanceAsync(50)
     expect(fates.every((f) => codeOf(f) === 'queue-timeout')).toBe(true)
-    expect([leftIn(world, p), layerOf(p, 'bulkhead')['waiters']]).toEqual([{ ...NOTHING, running: 1, used: 1 }, 0])
+    expect([leftIn(world, p), layerOf(p, 'bulkhead')['rooms']]).toEqual([{ ...NOTHING, running: 1, used: 1 }, 0])
   }
 })
 

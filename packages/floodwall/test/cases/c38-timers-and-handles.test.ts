@@ -15,7 +15,7 @@ describe('C38 a script', () => {
   test('that makes and drops 100,000 pipelines without closing them does not grow', async () => {
     const seen = (await child('./dropped.mjs', [], ['--expose-gc'])) as { megabytes: number; shared: object; timers: number }
     expect(seen.megabytes).toBeLessThan(2)
-    expect(seen).toMatchObject({ shared: { used: 0, waiters: 0 }, timers: 0 })
+    expect(seen).toMatchObject({ shared: { used: 0, rooms: 0 }, timers: 0 })
   }, 40_000)
 
   test('whose loop was blocked keeps time: what began after the block is not cut short', async () => {

@@ -18,9 +18,13 @@ function lives(active: boolean, runs: number, steps: number): void {
   )
 }
 
-test.each([1, 2, 3, 4])('with checks: isolated is armed, and all come back (part %i)', (part) => {
-  expect(() => lives(true, 20_000, 10 * part)).not.toThrow()
-}, 120_000)
+test.each([1, 2, 3, 4])(
+  'with checks: isolated is armed, and all come back (part %i)',
+  (part) => {
+    expect(() => lives(true, 20_000, 10 * part)).not.toThrow()
+  },
+  120_000,
+)
 
 test('without checks: isolated has an end, and all come back', () => {
   expect(() => lives(false, 20_000, 30)).not.toThrow()

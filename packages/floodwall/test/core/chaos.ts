@@ -1,34 +1,62 @@
 import { answered, breaker, bulkhead, type Call, deadline, type Done, failed, keyed, type Layer, type Outcome, pipeline, queue, rateLimit, retry, shadow, timeout, type Verdict } from 'floodwall'
-import { VirtualRuntime } from 'floodwall/testing'
+import { seeded, VirtualRuntime } from 'floodwall/testing'
 import fc from 'fast-check'
 import { type Left, layerOf, leftIn, NOTHING } from './fate.ts'
 
 // Random houses, and what random callers and works do to them.
 
-const few = fc.integer({ min: 1, max: 4 })
-const short = fc.constantFrom(1, 20, 50, 100, 300)
+const few = fc.integer({ min: 1, max: 3 })
+const short = fc.constantFrom(20, 50, 100, 300)
 
-const gates: fc.Arbitrary<Layer>[] = [
+const aBulkhead = few.map((slots) => bulkhead({ slots }))
+const aGate = fc.oneof(
   fc.record({ consecutive: few, probes: few, slow: fc.boolean() }).map(({ slow, ...o }) => breaker({ ...o, openFor: 200, ...(slow ? { slowAfter: 50 } : {}) })),
-  few.map((slots) => bulkhead({ slots })),
-  fc.record({ rate: few, burst: few }).map((o) => rateLimit({ ...o, per: 100 })),
-]
-const gate = fc.oneof(...gates)
+  aBulkhead,
+  fc.record({ rate: fc.constantFrom(2, 20), burst: few }).map((o) => rateLimit({ ...o, per: 100 })),
+)
+const aQueue = fc.record({ size: fc.constantFrom(2, 10), atMost: short, order: fc.constantFrom('fifo', 'lifo') }).map((o) => queue(o))
+const aTimeout = short.map((after) => timeout({ after }))
+const aRetry = fc
+  .record({ attempts: few, first: fc.constantFrom(1, 50), ratio: fc.constantFrom(0.1, 1), minimum: fc.nat(5) })
+  .map(({ attempts, first, ...budget }) => retry({ attempts, backoff: { first, atMost: 100 }, budget }))
 
-const layer: fc.Arbitrary<Layer> = fc.oneof(
-  gate,
-  gate,
-  gate.map((of) => shadow({ of })),
-  fc.record({ of: gate, max: few }).map((o) => keyed(o)),
-  fc.record({ size: few, atMost: short, order: fc.constantFrom('fifo', 'lifo') }).map((o) => queue(o)),
-  short.map((after) => timeout({ after })),
-  short.map((within) => deadline({ within })),
-  fc.record({ attempts: few, first: short, ratio: fc.constantFrom(0, 0.1, 1), minimum: few }).map(({ attempts, first, ratio, minimum }) => retry({ attempts, backoff: { first, atMost: 100 }, budget: { ratio, minimum } })),
+/** Layers as people put them together, and then in any order. */
+const someLayers: fc.Arbitrary<Layer[]> = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(aQueue, aBulkhead) },
+  { weight: 2, arbitrary: fc.tuple(aQueue, aGate, aBulkhead) },
+  { weight: 3, arbitrary: fc.tuple(aRetry, aTimeout) },
+  { weight: 1, arbitrary: fc.tuple(aQueue, fc.record({ of: aBulkhead, max: few }).map((o) => keyed(o))) },
+  { weight: 4, arbitrary: fc.tuple(aGate) },
+  { weight: 1, arbitrary: fc.tuple(aGate.map((of) => shadow({ of }))) },
+  { weight: 1, arbitrary: fc.tuple(fc.record({ of: aGate, max: few }).map((o) => keyed(o))) },
+  { weight: 1, arbitrary: fc.tuple(aQueue) },
+  { weight: 1, arbitrary: fc.tuple(aTimeout) },
+  { weight: 1, arbitrary: fc.tuple(aRetry) },
+  { weight: 1, arbitrary: fc.tuple(fc.constantFrom(100, 300, 1000).map((within) => deadline({ within }))) },
 )
 
-export const layersOf: fc.Arbitrary<Layer[]> = fc.array(layer, { maxLength: 7 })
+export const layersOf: fc.Arbitrary<Layer[]> = fc.array(someLayers, { maxLength: 4, size: 'max' }).map((parts) => parts.flat())
 
-const verdicts: Verdict[] = ['success', 'failure', 'timeout', 'overload', 'ignored']
+/** What happens, from a seed: a shorter list of the same seed is its beginning. */
+export const stepsOf: fc.Arbitrary<Step[]> = fc.tuple(fc.nat(), fc.integer({ min: 1, max: 40 })).map(([seed, length]) => {
+  const random = seeded(seed)
+  const pick = <T>(...from: readonly T[]): T => from[Math.floor(random() * from.length)] as T
+  const some = (): Plan => ({
+    ms: pick(0, 0, 1, 30, 30, 100, 400),
+    ends: pick('answer', 'answer', 'answer', 'fail', 'fail', 'throw', 'nothing ran'),
+    verdict: pick('success', 'success', 'success', 'failure', 'timeout', 'overload', 'ignored'),
+    listens: random() < 0.5,
+    holdMs: pick(0, 0, 0, 0, 50, 300),
+    within: pick(0, 80, 500, ...Array<number>(9).fill(Number.POSITIVE_INFINITY)),
+    key: pick(1, 2, 3),
+    idempotent: random() < 0.7,
+  })
+  return Array.from({ length }, (): Step => {
+    const dice = random()
+    if (dice < 0.55) return { act: 'call', plan: some() }
+    return dice < 0.7 ? { act: 'abort', which: Math.floor(random() * length * 0.6) } : { act: 'pass', ms: pick(0, 1, 10, 50, 50, 200, 1000) }
+  })
+})
 
 /** One thing that happens. */
 export type Step =
@@ -51,26 +79,6 @@ export interface Plan {
   readonly idempotent: boolean
 }
 
-const plan: fc.Arbitrary<Plan> = fc.record({
-  ms: fc.constantFrom(0, 0, 1, 30, 100, 400),
-  ends: fc.constantFrom('answer', 'answer', 'fail', 'fail', 'throw', 'nothing ran'),
-  verdict: fc.constantFrom(...verdicts),
-  listens: fc.boolean(),
-  holdMs: fc.constantFrom(0, 0, 0, 50, 300),
-  within: fc.constantFrom(0, 10, 80, 500, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
-  key: few,
-  idempotent: fc.boolean(),
-})
-
-export const stepsOf: fc.Arbitrary<Step[]> = fc.array(
-  fc.oneof(
-    { weight: 5, arbitrary: fc.record({ act: fc.constant('call' as const), plan }) },
-    { weight: 2, arbitrary: fc.record({ act: fc.constant('abort' as const), which: fc.nat(30) }) },
-    { weight: 3, arbitrary: fc.record({ act: fc.constant('pass' as const), ms: fc.constantFrom(0, 1, 10, 50, 200, 1000) }) },
-  ),
-  { maxLength: 30 },
-)
-
 /** A house in which everything is written down. */
 export class Chaos {
   readonly world = new VirtualRuntime({ startAt: 1000, seed: 5 })
@@ -80,11 +88,18 @@ export class Chaos {
   readonly outcomes: Outcome<unknown>[] = []
   readonly aborters: AbortController[] = []
   readonly faults: string[] = []
-  /** Works that run now. */
+  /** Works that run now, and streams that are held. */
   running = 0
+  held = 0
+  /** No more works than this may run at once. */
+  private readonly most: number
 
   constructor(layers: readonly Layer[]) {
     this.p = pipeline('p', layers, { runtime: this.world })
+    // Further out than a retry, a slot is for the operation: the work of an attempt that was given up may run beside the next one.
+    const inside = layers.slice(layers.findLastIndex((layer) => layer.kind === 'retry') + 1)
+    const sizes = inside.filter((layer) => layer.kind === 'bulkhead').map((layer) => (layer.options as { slots: number }).slots)
+    this.most = Math.min(...sizes)
   }
 
   /** Says how call number `id` ended. */
@@ -110,7 +125,7 @@ export class Chaos {
       if (call.deadline > deadline) this.faults.push(`the deadline grew from ${deadline} to ${call.deadline}`)
       if (call.deadline > this.world.now() + plan.within) this.faults.push(`${call.deadline} is later than the caller said`)
       deadline = call.deadline
-      this.running++
+      if (++this.running > this.most) this.faults.push(`${this.running} works run, in ${this.most} slots`)
       let over = false
       const end = (): void => {
         if (over) return
@@ -121,8 +136,11 @@ export class Chaos {
       }
       let cancel: (() => void) | undefined
       if (plan.holdMs > 0) {
+        this.held++
         const ended = call.hold(plan.holdMs)
+        // Some are ended by their owner, the others lapse.
         if (plan.verdict !== 'ignored') this.world.after(plan.holdMs / 2, () => ended(plan.verdict))
+        this.world.after(plan.holdMs, () => this.held--)
       }
       if (plan.ends === 'throw') {
         this.running--
@@ -145,6 +163,7 @@ export class Chaos {
       if (s['kind'] === 'retry') {
         const { spent, allowed } = s['budget'] as { spent: number; allowed: number }
         if (spent < 0 || spent > allowed) this.faults.push(`${spent} of ${allowed} retries spent`)
+        if (spent > s['retries'] + s['waiting']) this.faults.push(`${spent} retries spent, ${s['retries']} made`)
       }
       if (s['kind'] === 'breaker') {
         const { size, free, running, good, bad } = s['probes'] as Record<string, number>
@@ -153,6 +172,8 @@ export class Chaos {
       for (const inner of Object.values(s)) look(inner)
     }
     look(this.p.inspect())
+    const idle = this.running === 0 && this.held === 0 && this.settled.every((times) => times === 1)
+    if (idle && this.world.timers > 0) this.faults.push(`${this.world.timers} timers for nobody`)
   }
 
   /** What is left when all is over, with the faults on the way. */

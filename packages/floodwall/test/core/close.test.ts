@@ -42,7 +42,7 @@ describe('close()', () => {
     await world.settle()
     expect([waiters.map(codeOf), waiters.map((w) => w.at), holder.state]).toEqual([Array(5).fill('closed'), Array(5).fill(0), 'pending'])
     await world.advanceAsync(100)
-    expect([holder.value, leftIn(world, p), layerOf(p, 'bulkhead')['waiters']]).toEqual(['held', NOTHING, 0])
+    expect([holder.value, leftIn(world, p), layerOf(p, 'bulkhead')['rooms']]).toEqual(['held', NOTHING, 0])
   })
 
   // Decided: who waits for the next attempt is told what the target said last, at once. Its own error says more than "closed", and work

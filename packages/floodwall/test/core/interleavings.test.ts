@@ -19,13 +19,14 @@ test('10,000 interleavings without promises', { timeout: 60_000 }, () => {
       const chaos = new Chaos(layers)
       const { world, p } = chaos
       for (const step of steps) {
-        if (step.act === 'pass') world.advance(step.ms)
-        else if (step.act === 'abort') chaos.aborters[step.which]?.abort('left')
+        if (step.act === 'pass') {
+          world.advance(step.ms)
+          chaos.look()
+        } else if (step.act === 'abort') chaos.aborters[step.which]?.abort('left')
         else {
           const id = chaos.enter()
           p.start(chaos.work(step.plan), (outcome) => chaos.settle(id, outcome), chaos.init(id, step.plan))
         }
-        chaos.look()
       }
       world.run()
       expect(chaos.remains()).toEqual(NO_REMAINS)

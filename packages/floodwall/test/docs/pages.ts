@@ -49,5 +49,5 @@ export function rows(text: string): string[][] {
 
 /** What stands in a cell as code: 'slots' for `slots`, undefined for words. */
 export function codeIn(cell: string | undefined): string | undefined {
-  return /^`(.+)`$/.exec(cell ?? '')?.[1]
+  return /^`([^`]+)`$/.exec(cell ?? '')?.[1]
 }

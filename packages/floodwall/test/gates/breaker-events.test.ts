@@ -102,6 +102,15 @@ describe('metricsOnly', () => {
     expect(tells(scene)).toBe(2)
   })
 
+  test('entered again, it tells again, of the very first result too', () => {
+    const scene = watching({ consecutive: 1 })
+    scene.calls(3, 'failure')
+    scene.gate.steer('disabled')
+    scene.gate.steer('metricsOnly')
+    scene.calls(3, 'failure')
+    expect(tells(scene)).toBe(2)
+  })
+
   test('leaves nothing behind for the closed state', () => {
     const scene = watching()
     scene.calls(4, 'failure')

@@ -72,6 +72,13 @@ describe('inspect()', () => {
     expect(scene.snapshot.nearness).toBe(1)
   })
 
+  test('nearness is 1 at most, also where much more than enough fails and nothing opens', () => {
+    const scene = new Scene(OPTIONS)
+    scene.gate.steer('metricsOnly')
+    scene.calls(100, 'failure')
+    expect(scene.snapshot.nearness).toBe(1)
+  })
+
   test('the nearest of several rules is the one that is shown and named', () => {
     const scene = new Scene({ ...OPTIONS, atLeast: 100, consecutive: 3 })
     scene.calls(2, 'failure')

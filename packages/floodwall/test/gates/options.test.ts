@@ -69,12 +69,12 @@ const RATE_LIMIT: readonly Row[] = [
 ]
 
 const KEYED: readonly Row[] = [
-  ['of', 'a layer', [null, {}, 'breaker', 1, []]],
+  ['of', 'a layer that makes a gate', [null, {}, 'breaker', 1, []]],
   ['max', COUNT, [...NO_COUNT, 0]],
   ['by', 'a function from the call to its key', ['key', {}, null, 1]],
 ]
 
-const SHADOW: readonly Row[] = [['of', 'a layer', [null, {}, 'breaker', 1, []]]]
+const SHADOW: readonly Row[] = [['of', 'a layer that makes a gate', [null, {}, 'breaker', 1, []]]]
 
 const inner = bulkhead({ slots: 1 })
 

@@ -57,7 +57,7 @@ describe('slots', () => {
     for (const permit of offered(gate, 3, 0)) permit.cancel(0)
     admitted(gate, 0)
     gate.onFree(() => {})
-    const shown = { kind: 'bulkhead', path: 'peer/bulkhead', slots: 5, used: 1, most: 3, waiters: 1 }
+    const shown = { kind: 'bulkhead', path: 'peer/bulkhead', slots: 5, used: 1, most: 3, rooms: 1 }
     expect(parse(bulkhead.snapshot, gate.inspect(), 'inspect()')).toEqual(shown)
   })
 })
@@ -130,7 +130,7 @@ describe('C16 waiters who have left get nothing', () => {
     const gate = semaphore(1)
     admitted(gate, 0)
     for (let i = 0; i < 10_000; i++) gate.onFree(() => {})()
-    expect(gate.inspect()).toMatchObject({ waiters: 0, used: 1 })
+    expect(gate.inspect()).toMatchObject({ rooms: 0, used: 1 })
   })
 
   test.each(['the release first', 'the abort first'])(
@@ -215,10 +215,10 @@ describe('onFree', () => {
     first()
     first()
     admitted(gate, 0).cancel(0)
-    expect([woken, gate.inspect()['waiters']]).toEqual([1, 1])
+    expect([woken, gate.inspect()['rooms']]).toEqual([1, 1])
     second()
     admitted(gate, 0).cancel(0)
-    expect([woken, gate.inspect()['waiters']]).toEqual([1, 0])
+    expect([woken, gate.inspect()['rooms']]).toEqual([1, 0])
   })
 
   test('a waker that takes the slot and ends at once is no endless loop', () => {

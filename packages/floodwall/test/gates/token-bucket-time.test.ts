@@ -75,6 +75,14 @@ describe('a bucket that charges for time', () => {
     expect(tap.tokens).toBe(500)
   })
 
+  test('what is earned above the burst while the work runs is lost, before it is settled', () => {
+    const tap = new Tap(HALF)
+    const permit = admitted(tap.gate, tap.now, { cost: 1000 })
+    tap.world.advance(3000)
+    permit.settle('success', 2000, tap.now)
+    expect(tap.tokens).toBe(0)
+  })
+
   test.each([
     [Number.NaN, 900],
     [-5, 900],

@@ -50,30 +50,40 @@ class Naive {
 
 describe('RetryBudget', () => {
   test('agrees with a list of everything, step by step', () => {
-    const step = fc.record({ wait: fc.oneof(fc.constant(0), fc.nat(400), fc.nat(30_000)), act: fc.constantFrom('request', 'request', 'grant', 'back'), which: fc.nat(1000) })
+    const step = fc.record({
+      wait: fc.oneof(fc.constant(0), fc.nat(400), fc.nat(30_000)),
+      act: fc.constantFrom('request', 'request', 'grant', 'back'),
+      which: fc.nat(1000),
+    })
     fc.assert(
-      fc.property(fc.constantFrom(0, 0.1, 0.2, 0.5, 1), fc.nat(5), fc.constantFrom(1000, 10_000), fc.array(step, { maxLength: 200 }), (ratio, minimum, overMs, steps) => {
-        const budget = new RetryBudget(ratio, minimum, overMs)
-        const naive = new Naive(ratio, minimum, overMs)
-        const out: number[] = []
-        let now = 50_000
-        for (const { wait, act, which } of steps) {
-          now += wait
-          if (act === 'request') {
-            budget.request(now)
-            naive.request(now)
-          } else if (act === 'grant') {
-            const given = budget.grant(now)
-            expect(given).toBe(naive.grant(now))
-            if (given) out.push(now)
-          } else if (out.length > 0) {
-            const [at] = out.splice(which % out.length, 1) as [number]
-            budget.giveBack(at, now)
-            naive.giveBack(at)
+      fc.property(
+        fc.constantFrom(0, 0.1, 0.2, 0.5, 1),
+        fc.nat(5),
+        fc.constantFrom(1000, 10_000),
+        fc.array(step, { maxLength: 200 }),
+        (ratio, minimum, overMs, steps) => {
+          const budget = new RetryBudget(ratio, minimum, overMs)
+          const naive = new Naive(ratio, minimum, overMs)
+          const out: number[] = []
+          let now = 50_000
+          for (const { wait, act, which } of steps) {
+            now += wait
+            if (act === 'request') {
+              budget.request(now)
+              naive.request(now)
+            } else if (act === 'grant') {
+              const given = budget.grant(now)
+              expect(given).toBe(naive.grant(now))
+              if (given) out.push(now)
+            } else if (out.length > 0) {
+              const [at] = out.splice(which % out.length, 1) as [number]
+              budget.giveBack(at, now)
+              naive.giveBack(at)
+            }
+            expect([budget.spent(now), budget.allowed(now)]).toEqual([naive.spent(now), naive.allowed(now)])
           }
-          expect([budget.spent(now), budget.allowed(now)]).toEqual([naive.spent(now), naive.allowed(now)])
-        }
-      }),
+        },
+      ),
       SEEDED,
     )
   })
@@ -103,14 +113,19 @@ describe('backoff', () => {
 
   test('0 <= wait < ceiling <= atMost (or first, when that is longer), never shrinking', () => {
     fc.assert(
-      fc.property(backoffs, fc.integer({ min: 1, max: 2000 }), fc.double({ min: 0, max: 0.999_999, noNaN: true }), (backoff: Backoff, attempt, random) => {
-        const ceiling = ceilingMs(backoff, attempt)
-        const wait = backoffMs(backoff, attempt, random)
-        expect(ceiling).toBeLessThanOrEqual(Math.max(backoff.first, backoff.atMost))
-        expect(ceiling).toBeGreaterThanOrEqual(attempt === 1 ? backoff.first : ceilingMs(backoff, attempt - 1))
-        expect(wait).toBeGreaterThanOrEqual(0)
-        expect(wait).toBeLessThan(ceiling)
-      }),
+      fc.property(
+        backoffs,
+        fc.integer({ min: 1, max: 2000 }),
+        fc.double({ min: 0, max: 0.999_999, noNaN: true }),
+        (backoff: Backoff, attempt, random) => {
+          const ceiling = ceilingMs(backoff, attempt)
+          const wait = backoffMs(backoff, attempt, random)
+          expect(ceiling).toBeLessThanOrEqual(Math.max(backoff.first, backoff.atMost))
+          expect(ceiling).toBeGreaterThanOrEqual(attempt === 1 ? backoff.first : ceilingMs(backoff, attempt - 1))
+          expect(wait).toBeGreaterThanOrEqual(0)
+          expect(wait).toBeLessThan(ceiling)
+        },
+      ),
       { seed: 3, numRuns: 2000 },
     )
   })
@@ -121,7 +136,9 @@ describe('backoff', () => {
 
   test('50 ms, factor 2, at most 2 s', () => {
     const backoff = { first: 50, factor: 2, atMost: 2000 }
-    expect([1, 2, 3, 4, 5, 6, 7, 8].map((n) => ceilingMs(backoff, n))).toEqual([50, 100, 200, 400, 800, 1600, 2000, 2000])
+    expect([1, 2, 3, 4, 5, 6, 7, 8].map((n) => ceilingMs(backoff, n))).toEqual([
+      50, 100, 200, 400, 800, 1600, 2000, 2000,
+    ])
     expect([backoffMs(backoff, 1, 0), backoffMs(backoff, 2, 0.5)]).toEqual([0, 50])
   })
 })

@@ -1,6 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
-import { breaker, bulkhead, type Env, gate, type Layer, type Pipeline, pipeline, queue, Semaphore, type Shared } from 'floodwall'
+import {
+  breaker,
+  bulkhead,
+  type Env,
+  gate,
+  type Layer,
+  type Pipeline,
+  pipeline,
+  queue,
+  Semaphore,
+  type Shared,
+} from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { codeOf, fateOf, layerOf, leftIn, NOTHING, takes } from '../core/fate.ts'
@@ -9,7 +20,11 @@ import { codeOf, fateOf, layerOf, leftIn, NOTHING, takes } from '../core/fate.ts
 
 /** The gate called `name`, whoever makes it first. */
 function sharedSlots(name: string, slots: number): Layer {
-  return { kind: 'bulkhead', options: { name, slots }, build: (env: Env) => env.share(name, () => new Semaphore({ slots }, env)) }
+  return {
+    kind: 'bulkhead',
+    options: { name, slots },
+    build: (env: Env) => env.share(name, () => new Semaphore({ slots }, env)),
+  }
 }
 
 type Rooms = [world: VirtualRuntime, a: Pipeline, b: Pipeline, slots: Semaphore]
@@ -29,7 +44,8 @@ const ways: [string, (slots: number) => Rooms][] = [
     (n) => {
       const world = new VirtualRuntime()
       const shared: Shared = new Map()
-      const make = (name: string) => pipeline(name, [queue({ atMost: '10s' }), sharedSlots('database', n)], { runtime: world, shared })
+      const make = (name: string) =>
+        pipeline(name, [queue({ atMost: '10s' }), sharedSlots('database', n)], { runtime: world, shared })
       const [a, b] = [make('a'), make('b')]
       return [world, a, b, shared.get('database') as Semaphore]
     },
@@ -44,7 +60,7 @@ describe.each(ways)('two pipelines that meet by %s', (_, rooms) => {
     expect([slots.available, leftIn(world, b).waiting]).toEqual([0, 1])
     await world.advanceAsync(110)
     expect([held.at, waits.value, waits.at]).toEqual([100, 'b', 110])
-    expect([slots.available, leftIn(world, a, b), slots.inspect()['waiters']]).toEqual([1, NOTHING, 0])
+    expect([slots.available, leftIn(world, a, b), slots.inspect()['rooms']]).toEqual([1, NOTHING, 0])
   })
 
   test('take turns: a busy room does not starve the other', async () => {
@@ -64,7 +80,12 @@ describe.each(ways)('two pipelines that meet by %s', (_, rooms) => {
     const [world, a, b, slots] = rooms(1)
     const done: string[] = []
     const held = slots.tryAcquire()
-    for (let i = 0; i < 50; i++) for (const p of [a, b]) p.start((_call, end) => end({ ...OK }), () => done.push(p.path))
+    for (let i = 0; i < 50; i++)
+      for (const p of [a, b])
+        p.start(
+          (_call, end) => end({ ...OK }),
+          () => done.push(p.path),
+        )
     if (held.ok) held.cancel(0)
     expect([done.length, slots.available, leftIn(world, a, b)]).toEqual([100, 1, NOTHING])
   })
@@ -79,19 +100,40 @@ describe.each(ways)('two pipelines that meet by %s', (_, rooms) => {
   })
 })
 
-const OK = { ok: true, value: 1, error: undefined, verdict: 'success', ran: true, rejection: undefined, retryAfterMs: 0, noRetry: false } as const
+const OK = {
+  ok: true,
+  value: 1,
+  error: undefined,
+  verdict: 'success',
+  ran: true,
+  rejection: undefined,
+  retryAfterMs: 0,
+  noRetry: false,
+} as const
 
 test('no probe waits: an open breaker refuses who is woken, and the slot goes to the next room', async () => {
   const world = new VirtualRuntime()
   const slots = new Semaphore({ slots: 1 }, world.env('slots'))
-  const sick = pipeline('sick', [queue(), breaker({ consecutive: 1, openFor: '10s', jitter: 0 }), gate(slots)], { runtime: world })
+  const sick = pipeline('sick', [queue(), breaker({ consecutive: 1, openFor: '10s', jitter: 0 }), gate(slots)], {
+    runtime: world,
+  })
   const well = pipeline('well', [queue(), gate(slots)], { runtime: world })
-  const failing = fateOf(sick.call(() => new Promise((_, reject) => void world.after(50, () => reject(new Error('down'))))))
+  const failing = fateOf(
+    sick.call(() => new Promise((_, reject) => void world.after(50, () => reject(new Error('down'))))),
+  )
   const waiting = [fateOf(sick.call(() => 1)), fateOf(sick.call(() => 1))]
-  const theirs = fateOf(well.call(() => 'well'), world)
+  const theirs = fateOf(
+    well.call(() => 'well'),
+    world,
+  )
   expect(layerOf(sick, 'breaker')['probes']).toMatchObject({ running: 0 })
   await world.advanceAsync(50)
-  expect([failing.state, waiting.map(codeOf), theirs.value, theirs.at]).toEqual(['failed', ['open', 'open'], 'well', 50])
+  expect([failing.state, waiting.map(codeOf), theirs.value, theirs.at]).toEqual([
+    'failed',
+    ['open', 'open'],
+    'well',
+    50,
+  ])
   expect([leftIn(world, sick, well), slots.available]).toEqual([NOTHING, 1])
 })
 
@@ -102,12 +144,20 @@ test('a waiter that needs two gates takes neither until it has both', async () =
   const xs = pipeline('xs', [gate(x)], { runtime: world })
   const ys = pipeline('ys', [gate(y)], { runtime: world })
   const [holdX, holdY] = [fateOf(xs.call(takes(world, 100, 1))), fateOf(ys.call(takes(world, 200, 1)))]
-  const waiter = fateOf(both.call(() => 'both'), world)
+  const waiter = fateOf(
+    both.call(() => 'both'),
+    world,
+  )
   await world.advanceAsync(100)
   // x is free again, and waits for nobody.
   expect([x.available, waiter.state, holdX.state]).toEqual([1, 'pending', 'answered'])
   await world.advanceAsync(100)
-  expect([waiter.value, waiter.at, holdY.state, leftIn(world, both, xs, ys)]).toEqual(['both', 200, 'answered', NOTHING])
+  expect([waiter.value, waiter.at, holdY.state, leftIn(world, both, xs, ys)]).toEqual([
+    'both',
+    200,
+    'answered',
+    NOTHING,
+  ])
 })
 
 test('two rooms that want the same two gates in opposite order do not lock each other', async () => {
@@ -117,7 +167,12 @@ test('two rooms that want the same two gates in opposite order do not lock each 
   const yx = pipeline('yx', [queue({ atMost: '100s', size: 200 }), gate(y), gate(x)], { runtime: world })
   const fates = Array.from({ length: 100 }, (_, i) => fateOf((i % 2 === 0 ? xy : yx).call(takes(world, 10, i))))
   await world.advanceAsync('2s')
-  expect([fates.every((f) => f.state === 'answered'), x.available, y.available, leftIn(world, xy, yx)]).toEqual([true, 1, 1, NOTHING])
+  expect([fates.every((f) => f.state === 'answered'), x.available, y.available, leftIn(world, xy, yx)]).toEqual([
+    true,
+    1,
+    1,
+    NOTHING,
+  ])
 })
 
 test('a gate that outlives the rooms before it does not keep them', async () => {
@@ -130,7 +185,7 @@ test('a gate that outlives the rooms before it does not keep them', async () => 
     if (i % 2 === 0) p.close()
   }
   await world.advanceAsync(10)
-  expect([slots.inspect()['waiters'], world.timers, held.ok]).toEqual([0, 0, true])
+  expect([slots.inspect()['rooms'], world.timers, held.ok]).toEqual([0, 0, true])
 })
 
 describe('on the real runtime', () => {

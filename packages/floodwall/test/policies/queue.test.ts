@@ -85,11 +85,16 @@ describe('who waits', () => {
 
   test('leaves by deadline, its own or the pipeline’s', async () => {
     const { world, p, enter } = room({ atMost: '10s' })
-    const d = pipeline('d', [deadline({ within: 50 }), queue({ atMost: '10s' }), bulkhead({ slots: 1 })], { runtime: world })
+    const d = pipeline('d', [deadline({ within: 50 }), queue({ atMost: '10s' }), bulkhead({ slots: 1 })], {
+      runtime: world,
+    })
     enter('a', 1000)
     const b = enter('b', 1, { within: 70 })
     void fateOf(d.call(takes(world, 40, 1)))
-    const c = fateOf(d.call(() => takes(world, 40, 1)()), world)
+    const c = fateOf(
+      d.call(() => takes(world, 40, 1)()),
+      world,
+    )
     void fateOf(d.call(() => 1))
     await world.advanceAsync(1000)
     expect([codeOf(b), b.at, codeOf(c), c.at]).toEqual(['deadline', 70, 'deadline', 50])
@@ -101,13 +106,19 @@ describe('who waits', () => {
     const [a, b, c] = [enter('a', 100), enter('b', 1000), enter('c', 1)]
     await world.advanceAsync(1100)
     expect([a.value, b.value, b.at]).toEqual(['a', 'b', 1100])
-    expect([codeOf(c), c.at, c.value]).toMatchObject(['queue-timeout', 150, { message: '[queue-timeout] refused by p/queue: waited 150ms for a slot' }])
+    expect([codeOf(c), c.at, c.value]).toMatchObject([
+      'queue-timeout',
+      150,
+      { message: '[queue-timeout] refused by p/queue: waited 150ms for a slot' },
+    ])
     expect([layerOf(p, 'queue')['timedOut'], leftIn(world, p)]).toEqual([1, NOTHING])
   })
 
   test('a timeout further out does not end running work’s slot, nor the waiting of others', async () => {
     const world = new VirtualRuntime()
-    const p = pipeline('p', [timeout({ after: 100 }), queue({ atMost: '10s' }), bulkhead({ slots: 1 })], { runtime: world })
+    const p = pipeline('p', [timeout({ after: 100 }), queue({ atMost: '10s' }), bulkhead({ slots: 1 })], {
+      runtime: world,
+    })
     const a = fateOf(p.call(takes(world, 150, 'late')), world)
     await world.advanceAsync(60)
     const b = fateOf(p.call(takes(world, 5, 'b')), world)
@@ -122,7 +133,11 @@ describe('who does not wait', () => {
     for (const name of ['a', 'b', 'c']) enter(name)
     const d = enter('d')
     await world.settle()
-    expect(d.value).toMatchObject({ code: 'queue-full', path: 'p/queue', message: '[queue-full] refused by p/queue: 2 wait already, in 2 places' })
+    expect(d.value).toMatchObject({
+      code: 'queue-full',
+      path: 'p/queue',
+      message: '[queue-full] refused by p/queue: 2 wait already, in 2 places',
+    })
     await world.advanceAsync(1000)
     expect(leftIn(world, p)).toEqual(NOTHING)
   })
@@ -146,7 +161,9 @@ describe('who does not wait', () => {
 describe('a waiter holds nothing', () => {
   test('no token: those of the rate before the slot are there for others', async () => {
     const world = new VirtualRuntime()
-    const p = pipeline('p', [queue(), rateLimit({ rate: 1, per: '1h', burst: 2 }), bulkhead({ slots: 1 })], { runtime: world })
+    const p = pipeline('p', [queue(), rateLimit({ rate: 1, per: '1h', burst: 2 }), bulkhead({ slots: 1 })], {
+      runtime: world,
+    })
     const a = fateOf(p.call(takes(world, 100, 'a')))
     const [b, c] = [fateOf(p.call(() => 'b')), fateOf(p.call(() => 'c'))]
     expect(layerOf(p, 'rateLimit')['tokens']).toBe(1)
@@ -162,8 +179,15 @@ test('10,000 waiters of synchronous work do not overflow the stack', () => {
   const p = pipeline('p', [queue({ size: 10_000 }), bulkhead({ slots: 1 })], { runtime: world })
   let release: (() => void) | undefined
   let ended = 0
-  p.start((_, done) => (release = () => done(answered(0))), () => void ended++)
-  for (let i = 0; i < 10_000; i++) p.start((_, done) => done(answered(i)), () => void ended++)
+  p.start(
+    (_, done) => (release = () => done(answered(0))),
+    () => void ended++,
+  )
+  for (let i = 0; i < 10_000; i++)
+    p.start(
+      (_, done) => done(answered(i)),
+      () => void ended++,
+    )
   expect(layerOf(p, 'queue')['waiting']).toBe(10_000)
   release?.()
   expect([ended, leftIn(world, p)]).toEqual([10_001, NOTHING])
@@ -174,12 +198,14 @@ test('10,000 waiters who all leave at once, by time or by abort, leave nothing',
   const p = pipeline('p', [queue({ size: 10_000, atMost: 100 }), bulkhead({ slots: 1 })], { runtime: world })
   void fateOf(p.call(hangs))
   const aborter = new AbortController()
-  const fates = Array.from({ length: 10_000 }, (_, i) => fateOf(p.call(() => 1, i % 2 === 0 ? { signal: aborter.signal } : {})))
+  const fates = Array.from({ length: 10_000 }, (_, i) =>
+    fateOf(p.call(() => 1, i % 2 === 0 ? { signal: aborter.signal } : {})),
+  )
   aborter.abort('left')
   await world.advanceAsync(100)
   expect(fates.filter((f) => f.value === 'left').length).toBe(5000)
   expect(fates.filter((f) => codeOf(f) === 'queue-timeout').length).toBe(5000)
-  expect([leftIn(world, p).waiting, world.timers, layerOf(p, 'bulkhead')['waiters']]).toEqual([0, 0, 0])
+  expect([leftIn(world, p).waiting, world.timers, layerOf(p, 'bulkhead')['rooms']]).toEqual([0, 0, 0])
 })
 
 async function settled(fate: Fate, world: VirtualRuntime): Promise<Fate> {

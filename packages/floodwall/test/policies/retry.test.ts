@@ -1,4 +1,16 @@
-import { answered, breaker, bulkhead, type Call, deadline, failed, type Outcome, pipeline, type RetryOptions, retry, timeout } from 'floodwall'
+import {
+  answered,
+  breaker,
+  bulkhead,
+  type Call,
+  deadline,
+  failed,
+  type Outcome,
+  pipeline,
+  type RetryOptions,
+  retry,
+  timeout,
+} from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { codeOf, fateOf, hangs, layerOf, leftIn, NOTHING } from '../core/fate.ts'
@@ -53,9 +65,14 @@ describe('is tried again', () => {
 
   test('after a timeout of the attempt, with the slot of the first still taken', async () => {
     const world = new VirtualRuntime()
-    const p = pipeline('p', [retry({ backoff: { first: 10, atMost: 10 } }), timeout({ after: 100 })], { runtime: world })
+    const p = pipeline('p', [retry({ backoff: { first: 10, atMost: 10 } }), timeout({ after: 100 })], {
+      runtime: world,
+    })
     let count = 0
-    const fate = fateOf(p.call(() => (++count < 3 ? hangs() : 'third'), { idempotent: true }), world)
+    const fate = fateOf(
+      p.call(() => (++count < 3 ? hangs() : 'third'), { idempotent: true }),
+      world,
+    )
     await world.advanceAsync(199)
     expect(count).toBe(2)
     await world.advanceAsync(21)
@@ -99,15 +116,29 @@ test('a refusal of the second try hands up what the target said, not the refusal
 
 describe('the wait', () => {
   test('is full jitter below a ceiling that grows', () => {
-    const waits = (attempt: number) => Array.from({ length: 200 }, (_, seed) => {
-      const world = new VirtualRuntime({ seed })
-      const p = pipeline('p', [retry({ attempts: 5, backoff: { first: 100, factor: 3, atMost: 500 }, budget: { minimum: 9 } })], { runtime: world })
-      const at: number[] = []
-      p.start((_call, done) => (at.push(world.now()), done(fail)), () => {}, { idempotent: true })
-      world.run()
-      return (at[attempt] as number) - (at[attempt - 1] as number)
-    })
-    for (const [attempt, ceiling] of [[1, 100], [2, 300], [3, 500], [4, 500]] as const) {
+    const waits = (attempt: number) =>
+      Array.from({ length: 200 }, (_, seed) => {
+        const world = new VirtualRuntime({ seed })
+        const p = pipeline(
+          'p',
+          [retry({ attempts: 5, backoff: { first: 100, factor: 3, atMost: 500 }, budget: { minimum: 9 } })],
+          { runtime: world },
+        )
+        const at: number[] = []
+        p.start(
+          (_call, done) => (at.push(world.now()), done(fail)),
+          () => {},
+          { idempotent: true },
+        )
+        world.run()
+        return (at[attempt] as number) - (at[attempt - 1] as number)
+      })
+    for (const [attempt, ceiling] of [
+      [1, 100],
+      [2, 300],
+      [3, 500],
+      [4, 500],
+    ] as const) {
       const all = waits(attempt)
       expect(Math.max(...all)).toBeLessThan(ceiling)
       expect(Math.max(...all)).toBeGreaterThan(ceiling * 0.9)
@@ -117,8 +148,13 @@ describe('the wait', () => {
 
   test('is not begun when it does not fit before the deadline: the error comes at once', async () => {
     const world = new VirtualRuntime()
-    const p = pipeline('p', [deadline({ within: 1000 }), retry({ backoff: { first: '60s', atMost: '60s' } })], { runtime: world })
-    const fate = fateOf(p.call(() => Promise.reject(error), { idempotent: true }), world)
+    const p = pipeline('p', [deadline({ within: 1000 }), retry({ backoff: { first: '60s', atMost: '60s' } })], {
+      runtime: world,
+    })
+    const fate = fateOf(
+      p.call(() => Promise.reject(error), { idempotent: true }),
+      world,
+    )
     await world.settle()
     expect([fate.value === error, fate.at, leftIn(world, p)]).toEqual([true, 0, NOTHING])
   })
@@ -139,13 +175,28 @@ describe('the wait', () => {
 
 describe('retries within retries', () => {
   const nested = (world: VirtualRuntime) =>
-    pipeline('p', [retry({ attempts: 2, backoff: { first: 100, atMost: 100 } }), retry({ attempts: 2, backoff: { first: 1, atMost: 1 } })], { runtime: world })
+    pipeline(
+      'p',
+      [
+        retry({ attempts: 2, backoff: { first: 100, atMost: 100 } }),
+        retry({ attempts: 2, backoff: { first: 1, atMost: 1 } }),
+      ],
+      { runtime: world },
+    )
 
   test('multiply, and number their attempts one after the other', async () => {
     const world = new VirtualRuntime()
     const p = nested(world)
     const attempts: number[] = []
-    const fate = fateOf(p.call((call: Call) => { attempts.push(call.attempt); throw error }, { idempotent: true }))
+    const fate = fateOf(
+      p.call(
+        (call: Call) => {
+          attempts.push(call.attempt)
+          throw error
+        },
+        { idempotent: true },
+      ),
+    )
     await world.advanceAsync(1000)
     expect([attempts, fate.value === error, leftIn(world, p)]).toEqual([[0, 1, 2, 3], true, NOTHING])
   })
@@ -155,7 +206,16 @@ describe('retries within retries', () => {
     const p = nested(world)
     const aborter = new AbortController()
     let count = 0
-    const fate = fateOf(p.call(() => { count++; throw error }, { idempotent: true, signal: aborter.signal }), world)
+    const fate = fateOf(
+      p.call(
+        () => {
+          count++
+          throw error
+        },
+        { idempotent: true, signal: aborter.signal },
+      ),
+      world,
+    )
     await world.advanceAsync(3)
     expect([count, leftIn(world, p).waiting]).toEqual([2, 1])
     aborter.abort('left')
@@ -165,7 +225,11 @@ describe('retries within retries', () => {
 
   test('a timeout outside both ends both', async () => {
     const world = new VirtualRuntime()
-    const layers = [timeout({ after: 50 }), retry({ backoff: { first: 200, atMost: 200 } }), retry({ attempts: 2, backoff: { first: 1, atMost: 1 } })]
+    const layers = [
+      timeout({ after: 50 }),
+      retry({ backoff: { first: 200, atMost: 200 } }),
+      retry({ attempts: 2, backoff: { first: 1, atMost: 1 } }),
+    ]
     for (const work of [() => Promise.reject(error), hangs]) {
       const p = pipeline('p', layers, { runtime: world })
       const began = world.now()

@@ -50,7 +50,10 @@ describe.each([
     const p = pipeline('p', [limit(100)], { runtime: world })
     const order: number[] = []
     for (let i = 0; i < 1000; i++) {
-      p.start(() => {}, () => order.push(i))
+      p.start(
+        () => {},
+        () => order.push(i),
+      )
       if (i % 100 === 0) world.advance(1)
     }
     expect(world.timers).toBe(1)
@@ -61,7 +64,21 @@ describe.each([
   test('leaves no timer when the work ends first, 10,000 times', () => {
     const world = new VirtualRuntime()
     const p = pipeline('p', [limit(100)], { runtime: world })
-    for (let i = 0; i < 10_000; i++) p.start((_, done) => done({ ok: true, value: i, error: undefined, verdict: 'success', ran: true, rejection: undefined, retryAfterMs: 0, noRetry: false }), () => {})
+    for (let i = 0; i < 10_000; i++)
+      p.start(
+        (_, done) =>
+          done({
+            ok: true,
+            value: i,
+            error: undefined,
+            verdict: 'success',
+            ran: true,
+            rejection: undefined,
+            retryAfterMs: 0,
+            noRetry: false,
+          }),
+        () => {},
+      )
     expect(world.timers).toBe(0)
   })
 })
@@ -69,10 +86,17 @@ describe.each([
 describe('deadline', () => {
   test('counts queues, backoffs and all attempts', async () => {
     const world = new VirtualRuntime()
-    const layers = [deadline({ within: 1000 }), retry({ attempts: 50, backoff: { first: 100, atMost: 100 }, budget: { minimum: 100 } }), timeout({ after: 300 })]
+    const layers = [
+      deadline({ within: 1000 }),
+      retry({ attempts: 50, backoff: { first: 100, atMost: 100 }, budget: { minimum: 100 } }),
+      timeout({ after: 300 }),
+    ]
     const p = pipeline('p', layers, { runtime: world })
     let count = 0
-    const fate = fateOf(p.call(() => (count++, hangs()), { idempotent: true }), world)
+    const fate = fateOf(
+      p.call(() => (count++, hangs()), { idempotent: true }),
+      world,
+    )
     await world.advanceAsync('5s')
     expect(fate.at).toBeLessThanOrEqual(1000)
     expect(count).toBeGreaterThan(2)
@@ -91,13 +115,24 @@ describe('deadline', () => {
     const fate = fateOf(p.call(hangs, { within: 200 }), world)
     await world.advanceAsync(200)
     // Whose time it was says so.
-    expect([codeOf(fate), (fate.value as { path: string }).path, layerOf(p, 'deadline')['expired']]).toEqual(['deadline', 'p', 0])
+    expect([codeOf(fate), (fate.value as { path: string }).path, layerOf(p, 'deadline')['expired']]).toEqual([
+      'deadline',
+      'p',
+      0,
+    ])
   })
 
   test('two in one pipeline: the shorter one counts, wherever it stands', async () => {
-    for (const layers of [[100, 200], [200, 100]]) {
+    for (const layers of [
+      [100, 200],
+      [200, 100],
+    ]) {
       const world = new VirtualRuntime()
-      const p = pipeline('p', layers.map((within) => deadline({ within })), { runtime: world })
+      const p = pipeline(
+        'p',
+        layers.map((within) => deadline({ within })),
+        { runtime: world },
+      )
       const fate = fateOf(p.call(hangs), world)
       await world.advanceAsync(300)
       expect([fate.at, leftIn(world, p)]).toEqual([100, NOTHING])
@@ -108,8 +143,13 @@ describe('deadline', () => {
     const world = new VirtualRuntime()
     const p = pipeline('p', [deadline({ within: 500, floor: 50 })], { runtime: world })
     let ran = 0
-    expect(await p.outcome(() => ran++, { within: 50 })).toMatchObject({ ran: false, rejection: { reason: 'deadline', value: 50, limit: 50, never: true } })
-    await expect(p.call(() => ran++, { within: 20 })).rejects.toThrow('[deadline] refused by p/deadline: 20ms left before the deadline; it can never pass')
+    expect(await p.outcome(() => ran++, { within: 50 })).toMatchObject({
+      ran: false,
+      rejection: { reason: 'deadline', value: 50, limit: 50, never: true },
+    })
+    await expect(p.call(() => ran++, { within: 20 })).rejects.toThrow(
+      '[deadline] refused by p/deadline: 20ms left before the deadline; it can never pass',
+    )
     expect([ran, await p.call(() => 'in time', { within: 51 })]).toEqual([0, 'in time'])
   })
 
@@ -127,13 +167,23 @@ describe('deadline', () => {
 describe('timeout', () => {
   test('inside a queue does not count the waiting, outside it does', async () => {
     const world = new VirtualRuntime()
-    const inside = pipeline('inside', [queue({ atMost: '10s' }), bulkhead({ slots: 1 }), timeout({ after: 100 })], { runtime: world })
-    const outside = pipeline('outside', [timeout({ after: 100 }), queue({ atMost: '10s' }), bulkhead({ slots: 1 })], { runtime: world })
+    const inside = pipeline('inside', [queue({ atMost: '10s' }), bulkhead({ slots: 1 }), timeout({ after: 100 })], {
+      runtime: world,
+    })
+    const outside = pipeline('outside', [timeout({ after: 100 }), queue({ atMost: '10s' }), bulkhead({ slots: 1 })], {
+      runtime: world,
+    })
     const fates = [inside, outside].map((p) => [80, 80].map((ms) => fateOf(p.call(takes(world, ms, 'ok')), world)))
     await world.advanceAsync(1000)
     expect(fates.map((two) => two.map((f) => [codeOf(f), f.at]))).toEqual([
-      [['answered', 80], ['answered', 160]],
-      [['answered', 80], ['timeout', 100]],
+      [
+        ['answered', 80],
+        ['answered', 160],
+      ],
+      [
+        ['answered', 80],
+        ['timeout', 100],
+      ],
     ])
     expect(leftIn(world, inside, outside)).toEqual(NOTHING)
   })

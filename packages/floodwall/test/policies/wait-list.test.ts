@@ -16,13 +16,17 @@ function walk(line: WaitList<Waiter>): Waiter[] {
   const all: Waiter[] = []
   for (let at = line.oldest as Place | undefined; at !== undefined; at = at.behind ?? undefined) all.push(at as Waiter)
   const back: Waiter[] = []
-  for (let at = line.newest as Place | undefined; at !== undefined; at = at.ahead ?? undefined) back.unshift(at as Waiter)
+  for (let at = line.newest as Place | undefined; at !== undefined; at = at.ahead ?? undefined)
+    back.unshift(at as Waiter)
   expect(back).toEqual(all)
   return all
 }
 
 test('agrees with an array, step by step', () => {
-  const step = fc.record({ act: fc.constantFrom('push', 'push', 'unshift', 'rejoin', 'remove', 'oldest', 'newest'), which: fc.nat(50) })
+  const step = fc.record({
+    act: fc.constantFrom('push', 'push', 'unshift', 'rejoin', 'remove', 'oldest', 'newest'),
+    which: fc.nat(50),
+  })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       const line = new WaitList<Waiter>()

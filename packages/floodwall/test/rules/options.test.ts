@@ -18,7 +18,7 @@ const EXPECTED = {
   factor: 'a number from 1 to 1000',
   order: 'one of "fifo", "lifo"',
   charge: 'one of "calls", "time"',
-  layer: 'a layer',
+  layer: 'a layer that makes a gate',
   by: 'a function from the call to its key',
 } as const
 

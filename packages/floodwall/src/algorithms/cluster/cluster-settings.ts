@@ -37,8 +37,11 @@ export const clusterOptions = v.strictObject({
   maxInFlight: v.optional(count, 1024),
   /** A new or returned endpoint gets its whole share only after this. Default 10 s; 0: at once. */
   slowStart: v.optional(spanOrZero, '10s'),
-  /** When every endpoint is out: `recover` refuses what the first ones back cannot carry, `panic` sends to all. Default `recover`. */
-  whenOut: v.optional(oneOf('recover', 'panic'), 'recover'),
+  /**
+   * When every endpoint is out: `recover` refuses what the first ones back cannot carry, `panic` sends to all. Default: `recover` while active
+   * checks are attached, since they find out who is back; else `panic`, since calls do, and results alone may be wrong about all at once.
+   */
+  whenOut: v.optional(oneOf('recover', 'panic')),
   /** With `panic`: send to all also when no more than this share is in choice. Default 0: only when none is. */
   panicBelow: v.optional(shareOrZero, 0),
   recovery: v.optional(

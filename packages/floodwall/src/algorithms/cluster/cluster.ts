@@ -45,6 +45,8 @@ export class Cluster implements Refuser {
   private readonly roster: Roster
   private readonly slowest = new WindowedMaximum(10_000)
   private watchers: readonly ClusterWatcher[] = []
+  /** As the settings say, or as fits those who watch. */
+  private whenOut: 'recover' | 'panic'
   private capped = 0
 
   constructor(options: ClusterOptions, env: Env) {
@@ -52,6 +54,7 @@ export class Cluster implements Refuser {
     this.env = env
     this.settings = parse(clusterOptions, options, 'cluster')
     const { recovery, picker, zone } = this.settings
+    this.whenOut = this.whenOutNow()
     this.picker = pickerOf(picker)
     this.recovery = new Recovery(
       {
@@ -97,11 +100,18 @@ export class Cluster implements Refuser {
   /** Tells `watcher` of every change from now on; returns the way to stop. */
   watch(watcher: ClusterWatcher): () => void {
     this.watchers = [...this.watchers, watcher]
+    this.whenOut = this.whenOutNow()
     return () => {
       this.watchers = this.watchers.filter((w) => w !== watcher)
+      this.whenOut = this.whenOutNow()
       // Who waited for its word only may be probed by the next call.
       this.roster.lookAhead(this.env.now())
     }
+  }
+
+  private whenOutNow(): 'recover' | 'panic' {
+    const checked = this.watchers.some(({ mayProbe }) => mayProbe !== undefined)
+    return this.settings.whenOut ?? (checked ? 'recover' : 'panic')
   }
 
   /** A place for this call, or why there is none. `tried` says which members the operation went to already. */
@@ -116,8 +126,11 @@ export class Cluster implements Refuser {
     if (this.panics()) return this.pick(roster.all, ask, tried, true)
     if (roster.choice.length === 0) return this.noEndpoint(now)
     const keep = this.recovery.keepShare(now)
-    if (keep < 1 && this.env.random() >= keep)
+    if (keep < 1 && this.env.random() >= keep) {
+      // What the first ones back cannot carry: to all, as a moment ago, or to nobody.
+      if (this.whenOut === 'panic') return this.pick(roster.all, ask, tried, true)
       return new Rejection(this, 'recovering', this.recovery.leftMs(now), keep, 1)
+    }
     return this.pick(roster.preferred(), ask, tried, false)
   }
 
@@ -144,9 +157,8 @@ export class Cluster implements Refuser {
   }
 
   private panics(): boolean {
-    const { whenOut, panicBelow } = this.settings
     const { choice, all } = this.roster
-    return whenOut === 'panic' && all.length > 0 && choice.length <= panicBelow * all.length
+    return this.whenOut === 'panic' && all.length > 0 && choice.length <= this.settings.panicBelow * all.length
   }
 
   private noEndpoint(now: number): Rejection {
@@ -218,7 +230,8 @@ export class Cluster implements Refuser {
   }
 
   private moved(member: Member, to: BreakerState, now: number): void {
-    if (to === 'open' && this.recovery.recovering) member.recoveryShare /= 2
+    // Only who was in choice has tripped under its share; one more failed check or late failure of an isolated one says nothing about it.
+    if (to === 'open' && this.recovery.recovering && member.index >= 0) member.recoveryShare /= 2
     this.roster.moved(member, to, now)
     this.weigh(now)
     for (const watcher of this.watchers) watcher.moved?.(member, to, now)

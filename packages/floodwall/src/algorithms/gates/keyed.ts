@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Ask, Gate, Permit, Rejection, Snapshot } from '../../core/gate.ts'
-import { isGate, type Kind, kindOf, type Layer, snapshotOf } from '../../core/layer.ts'
+import { type Kind, kindOf, type Layer, makesGate, snapshotOf } from '../../core/layer.ts'
 import { type Env, envOf } from '../../core/runtime.ts'
 import { count } from '../../core/schema.ts'
 
@@ -22,7 +22,7 @@ export type KeyOf = (ask: Ask) => string | number
 
 const keyedOptions = v.strictObject({
   /** The gate that each key gets. */
-  of: v.custom<Layer>((input) => typeof input === 'object' && input !== null && 'build' in input, 'a layer'),
+  of: v.custom<Layer>(makesGate, 'a layer that makes a gate'),
   /** Keys that are told apart. Default 10,000. */
   max: v.optional(count, 10_000),
   /** Default: the call's `key`. */
@@ -165,12 +165,6 @@ export class Keyed implements Gate {
   }
 }
 
-function gateOf(layer: Layer, env: Env, previous: Gate | undefined): Gate {
-  const built = layer.build(env, previous)
-  if (!isGate(built)) throw new TypeError(`keyed: expected a gate, got the policy "${layer.kind}"`)
-  return built
-}
-
 /** A gate per key: `keyed({ of: rateLimit({ rate: 10 }), max: 10_000 })`. */
 export const keyed: Kind<KeyedOptions, KeyedSettings> = kindOf({
   kind: 'keyed',
@@ -178,7 +172,7 @@ export const keyed: Kind<KeyedOptions, KeyedSettings> = kindOf({
   snapshot: keyedSnapshot,
   build({ of, max, by }, env, previous) {
     const inner: Env = { ...envOf(env, `${env.path}/${of.kind}`), share: env.share }
-    const make: MakeGate = (gate) => gateOf(of, inner, gate)
+    const make: MakeGate = (gate) => of.build(inner, gate) as Gate
     if (!(previous instanceof Keyed)) return new Keyed(make, max, by, env.path)
     previous.reconfigure(make, max, by, env.now())
     return previous

@@ -27,7 +27,8 @@ const bulkheadSnapshot = v.strictObject({
   used: v.number(),
   /** The most that were ever inside at once. */
   most: v.number(),
-  waiters: v.number(),
+  /** Waiting rooms that listen for a free slot. */
+  rooms: v.number(),
 })
 
 export class Semaphore implements Gate {
@@ -110,7 +111,7 @@ export class Semaphore implements Gate {
 
   inspect(): Snapshot {
     const { kind, path, slots, used, most } = this
-    return { kind, path, slots, used, most, waiters: this.wakers.length }
+    return { kind, path, slots, used, most, rooms: this.wakers.length }
   }
 }
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { type Ask, type Gate, Permit, type Rejection, type Snapshot } from '../../core/gate.ts'
-import { isGate, type Kind, kindOf, type Layer, snapshotOf } from '../../core/layer.ts'
+import { type Kind, kindOf, type Layer, makesGate, snapshotOf } from '../../core/layer.ts'
 import { Refusals } from '../../core/refusals.ts'
-import type { Env } from '../../core/runtime.ts'
+import { type Env, envOf } from '../../core/runtime.ts'
 
 // What would this gate refuse, if it were real?
 //
@@ -11,7 +11,7 @@ import type { Env } from '../../core/runtime.ts'
 // Invariant: every call is admitted; the gate inside sees the calls that it admitted, and only those.
 
 const shadowOptions = v.strictObject({
-  of: v.custom<Layer>((input) => typeof input === 'object' && input !== null && 'build' in input, 'a layer'),
+  of: v.custom<Layer>(makesGate, 'a layer that makes a gate'),
 })
 
 export type ShadowOptions = v.InferInput<typeof shadowOptions>
@@ -72,11 +72,8 @@ export const shadow: Kind<ShadowOptions> = kindOf({
   options: shadowOptions,
   snapshot: shadowSnapshot,
   build({ of }, env, previous) {
-    const make = (gate?: Gate): Gate => {
-      const built = of.build(env, gate)
-      if (!isGate(built)) throw new TypeError(`shadow: expected a gate, got the policy "${of.kind}"`)
-      return built
-    }
+    const inner: Env = { ...envOf(env, `${env.path}/${of.kind}`), share: env.share }
+    const make = (gate?: Gate): Gate => of.build(inner, gate) as Gate
     if (!(previous instanceof Shadow)) return new Shadow(make(), env)
     previous.reconfigure(make)
     return previous

@@ -18,7 +18,7 @@ function windowOptions(lastCalls: number, over: Duration, maxErrorRate: number, 
     lastCalls: v.optional(count, lastCalls),
     /** ... and after so long, however few the calls. */
     over: v.optional(positiveSpan, over),
-    /** Opens when failures cost more than this share of the calls, counted in normal calls. */
+    /** Opens when failures cost more than this share of what all calls cost, in normal calls. */
     maxErrorRate: v.optional(partOfOne, maxErrorRate),
     /** Never on fewer failed calls than this, whatever they cost. */
     minEvidence: v.optional(count, minEvidence),
@@ -27,10 +27,10 @@ function windowOptions(lastCalls: number, over: Duration, maxErrorRate: number, 
 }
 
 const fields = v.strictObject({
-  /** The window for outages: few calls, a high limit. Default: 200 calls, 60 s, 0.3, 6 failures. */
-  short: windowOptions(200, '60s', 0.3, 6),
-  /** The window for what goes wrong a little, but all the time. Default: 3000 calls, 2 min, 0.15, 25 failures. */
-  long: windowOptions(3000, '2m', 0.15, 25),
+  /** The window for outages: few calls, a high limit. Default: 200 calls, 60 s, 0.3, 7 failures. */
+  short: windowOptions(200, '60s', 0.3, 7),
+  /** The window for what goes wrong a little, but all the time. Default: 3000 calls, 2 min, 0.15, 30 failures. */
+  long: windowOptions(3000, '2m', 0.15, 30),
   /** What a window leaves of an error at its end. Default 0.02. */
   epsilon: v.optional(partOfOne, 0.02),
   /** A failed call costs at most so many normal calls of its method; `Infinity`: as many as it took. Default 2. */

@@ -3,22 +3,23 @@ import { decayPerCall, type ErrorCostSettings, type ErrorCostWindowSettings } fr
 // Do the failures of this window cost more than their share?
 //
 // Source: the accumulator of Apache brpc (issue #387), which needs no queue: what is old has decayed. Three sums decay alike: what failures
-// cost, how many they were, and the calls. brpc compares the first with a constant, window · rate, and so its 10 % opens between 17 and 89 %;
-// here it is compared with the calls that have decayed with it, and 10 % is 10 %.
+// cost, what successes cost (1 each), and how many failures there were. brpc compares the first with a constant, window · rate, and so its
+// 10 % opens anywhere between 17 and 89 %; here the two costs have decayed together, so their ratio is the ratio of the calls, and 10 % is 10 %
+// from the first call on.
 //
-//   sum: a success decays the cost, a failure adds to it. A steady share r of failures keeps it at r / (1 - r) · calls.
-//   ema: every call decays it. A steady share r keeps it at r · calls.
+//   sum: a success decays, a failure only adds: the more calls fail, the slower the past fades.
+//   ema: every call decays.
 //
-// Both decay by time too, to `epsilon` in `over`: an endpoint that is not asked forgets, and seldom calls never pile up.
+// All decay by time too, to `epsilon` in `over`: an endpoint that is not asked forgets, and seldom calls never pile up.
 //
-// 200 calls, epsilon 0.02: a call keeps 0.98063, and 51.6 calls are in the sum. 30 %, sum: the limit is 0.3 / 0.7 · 1.02 · 51.6 = 22.6, so the
-// 23rd failure of an outage opens. (1.02 is 1 + epsilon: a failure is freshest when it is judged, and of one in every 20 calls the peak is
-// 2 % above the mean.)
+// 200 calls, epsilon 0.02: a call keeps 0.98063, so after many successes they are worth 1 / (1 - 0.98063) = 51.6. 30 %, sum: failures may cost
+// 0.3 / 0.7 · 1.02 · 51.6 = 22.6, so the 23rd of an outage opens. (1.02 is 1 + epsilon: a failure is freshest when it is judged, and of one in
+// every 20 calls the peak is up to 2 % above the mean.)
 //
-// Invariant: finite, never negative; opens only on a failure, on at least `minEvidence` of them; after `over` without a call at most
-// `epsilon` of anything is left.
+// Invariant: finite, never negative; a success takes nothing over the limit, nor do fewer than `minEvidence` failures; after `over` without a
+// call at most `epsilon` of anything is left.
 
-/** So little of a failed call means nothing to anybody. */
+/** So little of a call means nothing to anybody. */
 const FORGOTTEN = 0.05
 /** Below this the first terms of the exponential series are the exponential to the last bit or two, at a fifth of its price. */
 const SMALL = 1 / 128
@@ -30,12 +31,13 @@ export class CostWindow {
   private readonly keep: number
   /** Of everything, this part decays in a millisecond. */
   private readonly perMs: number
+  /** What failures may cost per success. */
   private readonly limit: number
   private readonly isSum: boolean
   private readonly minErrorCost: number
   private cost = 0
   private failures = 0
-  private calls = 0
+  private successes = 0
   private at = 0
 
   constructor(settings: ErrorCostWindowSettings, all: ErrorCostSettings) {
@@ -45,25 +47,25 @@ export class CostWindow {
     this.overMs = over
     this.keep = decayPerCall(all.epsilon, lastCalls)
     this.perMs = -Math.log(all.epsilon) / over
+    this.limit = (maxErrorRate / (1 - maxErrorRate)) * (1 + all.epsilon)
     this.isSum = all.accumulate === 'sum'
-    this.limit = (this.isSum ? maxErrorRate / (1 - maxErrorRate) : maxErrorRate) * (1 + all.epsilon)
     this.minErrorCost = all.minErrorCost
   }
 
-  /** True: over the limit still. A success takes no window over it. */
+  /** True: over the limit still. */
   success(now: number): boolean {
     this.age(now)
-    this.calls = this.calls * this.keep + 1
+    this.successes = this.successes * this.keep + 1
     if (this.cost === 0) return false
-    this.decay(this.keep)
+    this.forget(this.keep)
     return this.exceeds()
   }
 
-  /** True: open now. */
+  /** True: over the limit. */
   failure(cost: number, now: number): boolean {
     this.age(now)
-    this.calls = this.calls * this.keep + 1
     if (!this.isSum) {
+      this.successes *= this.keep
       this.cost *= this.keep
       this.failures *= this.keep
     }
@@ -72,58 +74,57 @@ export class CostWindow {
     return this.exceeds()
   }
 
-  /** Many calls at once, the failures spread evenly among them. True: over the limit. */
-  absorb(calls: number, failures: number, cost: number, now: number): boolean {
+  /** Many calls at once, as if the failures were spread evenly among them. True: over the limit. */
+  absorb(successes: number, failures: number, cost: number, now: number): boolean {
     this.age(now)
-    const kept = power(this.keep, calls)
-    this.calls = this.calls * kept + (1 - kept) / (1 - this.keep)
-    // On average a failure is followed by half of what decays it.
-    const steps = this.isSum ? calls - failures : calls
-    if (this.cost > 0 && steps > 0) this.decay(power(this.keep, steps))
-    const middle = power(this.keep, Math.floor(steps / 2))
-    this.cost += cost * middle
-    this.failures += failures * middle
+    const steps = this.isSum ? successes : successes + failures
+    const kept = power(this.keep, steps)
+    // What a call that came somewhere among them is worth at their end.
+    const worth = steps === 0 ? 1 : (1 - kept) / (1 - this.keep) / steps
+    if (steps > 0 && this.cost > 0) this.forget(kept)
+    this.successes = this.successes * kept + successes * worth
+    this.cost += cost * worth
+    this.failures += failures * worth
     return this.exceeds()
   }
 
   reset(): void {
     this.cost = 0
     this.failures = 0
-    this.calls = 0
+    this.successes = 0
   }
 
-  /** The share of normal calls that failures cost. */
+  /** What failures cost, of all that calls cost. */
   get share(): number {
-    if (this.cost === 0) return 0
-    const perCall = this.cost / this.calls
-    return this.isSum ? perCall / (1 + perCall) : perCall
+    return this.cost === 0 ? 0 : this.cost / (this.cost + this.successes)
   }
 
-  /** Above 1 exactly when a failure would have opened. */
+  /** Above 1 exactly when it is over the limit. */
   nearness(now: number): number {
     if (this.cost === 0) return 0
-    // Nothing is as near as a single failure that suffices.
+    // No success: any cost is over the limit. One failure asked for: there it is.
+    const cost = this.successes === 0 ? Infinity : this.cost / (this.limit * this.successes)
     const evidence = this.minEvidence === 1 ? Infinity : (this.failures * this.left(now)) / (this.minEvidence - 1)
-    return Math.min(this.cost / (this.limit * this.calls), evidence)
+    return Math.min(cost, evidence, Number.MAX_VALUE)
   }
 
-  /** Failures and calls as they count now. */
-  remembered(now: number): { readonly failures: number; readonly calls: number } {
+  /** What is remembered at `now`, in calls and in normal calls. */
+  remembered(now: number): { readonly failures: number; readonly cost: number; readonly calls: number } {
     const left = this.left(now)
-    return { failures: this.failures * left, calls: this.calls * left }
+    return { failures: this.failures * left, cost: this.cost * left, calls: (this.cost + this.successes) * left }
   }
 
   idle(now: number): boolean {
     const left = this.left(now)
-    return this.calls * left < 1 && this.cost * left < FORGOTTEN
+    return this.successes * left < 1 && this.cost * left < FORGOTTEN
   }
 
   private exceeds(): boolean {
-    // The n-th failure has lost a little of the first ones.
-    return this.failures > this.minEvidence - 1 && this.cost > this.limit * this.calls
+    // Minus 1: when the n-th failure comes, the first ones have faded a little.
+    return this.failures > this.minEvidence - 1 && this.cost > this.limit * this.successes
   }
 
-  private decay(kept: number): void {
+  private forget(kept: number): void {
     const isNothing = this.cost < this.minErrorCost
     this.cost = isNothing ? 0 : this.cost * kept
     this.failures = isNothing ? 0 : this.failures * kept
@@ -135,10 +136,10 @@ export class CostWindow {
     if (left < 1) {
       this.cost *= left
       this.failures *= left
-      this.calls *= left
+      this.successes *= left
       this.at = now
     } else if (this.at - now > this.overMs && now > -Infinity) {
-      // A clock that stepped far back: ageing would stand still until it is back where it was.
+      // A clock that stepped far back: ageing would stand still until it is where it was.
       this.at = now
     }
   }

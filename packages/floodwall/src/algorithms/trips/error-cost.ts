@@ -18,8 +18,9 @@ import type { Trip } from './trip.ts'
 // after some 1000, by the long window. 10 %: never.
 //
 // Why 30 and 15 %: brpc's 10 and 5 % come to 28.5 and 16.6 % for failures of normal cost, once its first window is over; these limits have
-// been in production for years. Why 6 and 25 failures: with fewer, 10 % of failures or 5 % of timeouts open by chance in the first hundred
-// calls, or within the hour at a few calls per second; with 6, an outage at 1 call/s opens at the 7th.
+// been in production for years. Why 7 and 30 failures: with fewer, 10 % of failures or 5 % of timeouts open by chance in the first hundred
+// calls, or within the hour at a few calls per second; with 7, an outage at 1 call/s still opens at the 8th. Calls that come more seldom than
+// every 2.8 s never pile up to 7: that is what `Consecutive` is for.
 //
 // Invariant: O(1) memory and time, whatever the windows. A success opens nothing that the failures before it had not opened.
 
@@ -93,10 +94,10 @@ export class ErrorCost implements Trip {
   explain(now: number): string {
     const window = this.nearest(now)
     const { share, maxErrorRate, minEvidence } = window
-    const { failures, calls } = window.remembered(now)
-    const cost = `failures cost ${tenths(share * calls)} normal calls of the last ${Math.round(calls)}`
+    const { failures, cost, calls } = window.remembered(now)
     const few = failures > minEvidence - 1 ? '' : `; ${tenths(failures)} failures of at least ${minEvidence}`
-    return `${cost} (${tenths(share * 100)} %, limit ${tenths(maxErrorRate * 100)} %${few})`
+    const shares = `${tenths(share * 100)} %, limit ${tenths(maxErrorRate * 100)} %`
+    return `failures cost ${tenths(cost)} normal calls of the last ${tenths(calls)} (${shares}${few})`
   }
 
   idle(now: number): boolean {

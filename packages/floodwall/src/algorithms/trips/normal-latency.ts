@@ -13,7 +13,7 @@ import { isSample } from '../stats/sample.ts'
 // at every step and leans down by up to 40 %; this one does not lean.
 
 /** Methods with an average of their own; the others share one. */
-export const MOST_LANES = 32
+export const MOST_LANES = 64
 const ALPHA = 1 / 128
 
 export class NormalLatency {

@@ -5,7 +5,7 @@ import type { CostWindow } from './error-cost-window.ts'
 // Source: Apache brpc's issue #387 proposes to feed the long window with what the short one has summed up. (The code that was released keeps
 // two full windows instead.) So calls gather here, and go on as one number each for calls, failures and cost.
 //
-// 32 calls with 3 failures of 2 normal calls: absorb(32, 3, 6). The window is judged 31 calls later at most, about 1 % of it.
+// 29 successes and 3 failures that cost 2 normal calls each: absorb(29, 3, 6). The window is judged 31 calls later at most, 1 % of it.
 //
 // Invariant: every call goes on exactly once, after 31 more at the latest, and with the first call after 1/64 of the window's span.
 
@@ -49,6 +49,6 @@ export class SecondStage {
   private close(now: number): boolean {
     const { calls, failures, cost } = this
     this.reset()
-    return this.window.absorb(calls, failures, cost, now)
+    return this.window.absorb(calls - failures, failures, cost, now)
   }
 }

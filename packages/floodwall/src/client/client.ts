@@ -1,0 +1,174 @@
+import * as v from 'valibot'
+import type { Cluster } from '../algorithms/cluster/cluster.ts'
+import type { Call } from '../core/call.ts'
+import { ConfigError, rejectedError } from '../core/errors.ts'
+import type { Listener } from '../core/event.ts'
+import type { Snapshot } from '../core/gate.ts'
+import type { Init } from '../core/init.ts'
+import type { Layer } from '../core/layer.ts'
+import { judge } from '../core/leaf.ts'
+import type { Classify, Outcome } from '../core/outcome.ts'
+import { Pipeline, type PipelineOptions } from '../core/pipeline.ts'
+import type { Next } from '../core/policy.ts'
+import { parse, positiveSpan } from '../core/schema.ts'
+import { systemRuntime } from '../core/system.ts'
+import { balance } from '../policies/balance.ts'
+import { deadline } from '../policies/deadline.ts'
+import { retry } from '../policies/retry.ts'
+import { timeout } from '../policies/timeout.ts'
+import { Exchange, type Wire } from './exchange.ts'
+import { type Fetch, type FetchInit, fetchWire, splitInit } from './fetch.ts'
+import { Pools } from './pools.ts'
+import { type RequestOptions, requestWire, splitOptions } from './request.ts'
+import type { ResponseData } from './undici.ts'
+import { connectionOf } from './unsent.ts'
+import { outcomeOfError } from './verdict.ts'
+
+// How does a program call a cluster?
+//
+// A pipeline that ends in a cluster, and the wires to its endpoints. Whoever configures nothing is still protected: an operation has a second,
+// an attempt 100 ms to its first byte, retries a budget.
+
+const clientOptions = v.strictObject({
+  /** What `fetch()` sends with. Default: undici's, with a pool for each endpoint; without undici the global one. */
+  fetch: v.optional(v.custom<Fetch>((f) => typeof f === 'function', 'a function such as fetch')),
+  /** Options of undici's `Pool`: `connections`, `connect: { ca, servername }`, ... */
+  pool: v.optional(v.record(v.string(), v.unknown(), 'an object of options'), {}),
+  /** To make a connection, before it counts as a connect timeout. Default: four fifths of the shortest timeout, 3 s at most. */
+  connectTimeout: v.optional(positiveSpan),
+  /** A body that nobody reads to its end gives its slot back after this. Default 5 min. */
+  bodyAtMost: v.optional(positiveSpan, '5m'),
+  /** On `close()`: requests that run are cut after this. Default 5 s. */
+  drain: v.optional(positiveSpan, '5s'),
+})
+
+export type ClientOptions = v.InferInput<typeof clientOptions> & PipelineOptions
+
+/** A default timeout for whoever configured none. */
+const ATTEMPT_MS = 100
+const OPERATION_MS = 1000
+const LONGEST_CONNECT_MS = 3000
+
+export class Client {
+  readonly kind = 'client'
+  readonly path: string
+  readonly cluster: Cluster
+  readonly pipeline: Pipeline
+  private readonly settings: v.InferOutput<typeof clientOptions>
+  private readonly classify: Classify | undefined
+  private readonly pools: Pools
+  private readonly unwatch: () => void
+  private closing: Promise<void> | undefined
+
+  constructor(name: string, cluster: Cluster, layers: readonly Layer[] | undefined, options: ClientOptions) {
+    const { runtime = systemRuntime, classify, criticality, shared, ...own } = options
+    this.settings = parse(clientOptions, own, 'client')
+    const whole = completed(layers ?? [deadline({ within: OPERATION_MS }), retry()], cluster)
+    this.path = name
+    this.cluster = cluster
+    this.classify = classify
+    this.pipeline = new Pipeline(name, whole, {
+      runtime,
+      ...(classify && { classify }),
+      ...(criticality && { criticality }),
+      ...(shared && { shared }),
+    })
+    const { pool, connectTimeout = Math.min(LONGEST_CONNECT_MS, shortest(whole) * 0.8) } = this.settings
+    this.pools = new Pools({ pool, connectMs: connectTimeout }, runtime)
+    this.unwatch = cluster.watch({ updated: (members) => this.pools.updated(members) })
+  }
+
+  /**
+   * Runs `work`, once for each attempt, against `call.endpoint`. Errors that say that nothing was sent (a refused connection, `unsent(error)`)
+   * take the endpoint out and may be tried elsewhere, whatever the work is; others only if `idempotent`.
+   */
+  async call<T>(work: (call: Call) => T | PromiseLike<T>, init: Init = {}): Promise<T> {
+    const attempt: Next = (call, done) => {
+      const judged = (error: unknown) =>
+        done(connectionOf(error) === 'made' ? judge(call, false, error) : outcomeOfError(call, error))
+      let result: T | PromiseLike<T>
+      try {
+        result = work(call)
+      } catch (error) {
+        return judged(error)
+      }
+      Promise.resolve(result).then((value) => done(judge(call, true, value)), judged)
+    }
+    const outcome = await new Promise<Outcome<unknown>>((resolve) => this.pipeline.start(attempt, resolve, init))
+    if (outcome.ok) return outcome.value as T
+    throw outcome.rejection === undefined ? outcome.error : rejectedError(outcome.rejection)
+  }
+
+  /**
+   * `fetch` to an endpoint of the cluster: `path` begins with a slash. Takes what fetch takes, and what an `Init` has. Redirects are not
+   * followed unless `options.fetch` does: they would leave the cluster. The endpoint's slot is held until the body is over.
+   */
+  fetch(path: string, init: FetchInit = {}): Promise<Response> {
+    return this.exchange(() => {
+      const { request, about } = splitInit(path, init)
+      return { wire: fetchWire(path, request, this.pools, this.settings.fetch), about }
+    })
+  }
+
+  /** `request` of undici to an endpoint of the cluster, several times as fast as fetch. Rejects where undici is not installed. */
+  request(options: RequestOptions): Promise<ResponseData> {
+    return this.exchange(() => {
+      const { request, about } = splitOptions(options)
+      return { wire: requestWire(request, this.pools), about }
+    })
+  }
+
+  private async exchange<A>(prepare: () => { wire: Wire<A>; about: Init }): Promise<A> {
+    const { wire, about } = prepare()
+    const { classify, settings } = this
+    return new Exchange(wire, { init: about, classify, bodyMs: settings.bodyAtMost }).run(this.pipeline)
+  }
+
+  /** Calls `listener` for each event of the client's layers; those of the endpoints are told where the cluster was made. */
+  on(listener: Listener): Disposable {
+    return this.pipeline.on(listener)
+  }
+
+  /** What is, now: JSON-safe. */
+  inspect(): Snapshot {
+    const { kind, path, pipeline, pools } = this
+    return { kind, path, pipeline: pipeline.inspect(), pools: pools.inspect() }
+  }
+
+  /** Refuses new calls, ends every wait, and resolves when all connections are closed. The cluster stays. Twice is harmless. */
+  close(): Promise<void> {
+    this.unwatch()
+    this.pipeline.close()
+    this.closing ??= this.pools.close(this.settings.drain)
+    return this.closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
+
+/** With the cluster, where the list does not have it, and a timeout of each attempt innermost, where it has none. */
+function completed(layers: readonly Layer[], cluster: Cluster): Layer[] {
+  const balances = layers.filter((layer) => layer.kind === 'balance')
+  if (balances.some(({ options }) => (options as { cluster?: unknown }).cluster !== cluster)) {
+    throw new ConfigError([
+      { path: 'client.layers', value: 'balance', expected: "balance({ cluster }) with the client's" },
+    ])
+  }
+  const whole = balances.length > 0 ? [...layers] : [...layers, balance({ cluster })]
+  return whole.some((layer) => layer.kind === 'timeout') ? whole : [...whole, timeout({ after: ATTEMPT_MS })]
+}
+
+function shortest(layers: readonly Layer[]): number {
+  const spans = layers.filter((l) => l.kind === 'timeout').map((l) => (l.options as { after: number }).after)
+  return Math.min(...spans)
+}
+
+/**
+ * Calls to `cluster` through `layers`, outermost first. Default: an operation has 1 s, is tried three times within a budget, each attempt
+ * has 100 ms to its first byte. A list of your own gets the cluster and that timeout where it has none. Throws a ConfigError on bad options.
+ */
+export function client(name: string, cluster: Cluster, layers?: readonly Layer[], options: ClientOptions = {}): Client {
+  return new Client(name, cluster, layers, options)
+}

@@ -1,0 +1,123 @@
+import type { Call } from '../core/call.ts'
+import { rejectedError } from '../core/errors.ts'
+import type { Init } from '../core/init.ts'
+import { answered, type Classify, failed, type Outcome, type Verdict } from '../core/outcome.ts'
+import type { Pipeline } from '../core/pipeline.ts'
+import type { Done, Next } from '../core/policy.ts'
+import type { Ended } from './response-body.ts'
+import { outcomeOfError, retryAfterMs, verdictOfStatus } from './verdict.ts'
+
+// One request, over all its attempts: what was sent, what came back, and what becomes of the answers that nobody gets.
+//
+// Invariant: of all answers that arrive, one goes to the caller, and its slot is held until its body is over; the others are discarded when
+// the operation is. Not before: a retry that is refused hands the answer before it to the caller.
+
+/** How to send one kind of request, and to read its answers. */
+export interface Wire<A> {
+  /** Sends it to where the call goes; `signal` ends it, also while the body of the answer comes. */
+  send(call: Call, signal: AbortSignal): Promise<A>
+  /** Nobody has read of the request's body, so that it can be sent again. */
+  whole(): boolean
+  status(answer: A): number
+  header(answer: A, name: string): string | null | undefined
+  /** Calls `ended` when the body is over; false when there is none to wait for. */
+  follow(answer: A, ended: Ended): boolean
+  /** Nobody will read the body. */
+  discard(answer: A): void
+}
+
+export interface ExchangeOptions {
+  readonly init: Init
+  readonly classify: Classify | undefined
+  /** So long a body may hold its slot, in milliseconds. */
+  readonly bodyMs: number
+}
+
+export class Exchange<A> {
+  private readonly wire: Wire<A>
+  private readonly options: ExchangeOptions
+  private readonly answers = new Set<A>()
+  private over = false
+
+  constructor(wire: Wire<A>, options: ExchangeOptions) {
+    this.wire = wire
+    this.options = options
+  }
+
+  /** Resolves with the answer once its head is here; rejects as `pipeline.call` does. */
+  async run(pipeline: Pipeline): Promise<A> {
+    const outcome = await new Promise<Outcome<unknown>>((resolve) => {
+      pipeline.start(this.attempt, resolve, this.options.init)
+    })
+    this.over = true
+    for (const answer of this.answers) if (answer !== outcome.value) this.wire.discard(answer)
+    if (outcome.ok) return outcome.value as A
+    throw outcome.rejection === undefined ? outcome.error : rejectedError(outcome.rejection)
+  }
+
+  private readonly attempt: Next = (call, done) => {
+    const controller = new AbortController()
+    const untie = tie(call.signal, controller)
+    this.wire.send(call, controller.signal).then(
+      (answer) => {
+        untie()
+        this.arrived(call, answer, controller, done)
+      },
+      (error: unknown) => {
+        untie()
+        done(outcomeOfError(call, error, this.classify, !this.wire.whole()))
+      },
+    )
+  }
+
+  private arrived(call: Call, answer: A, controller: AbortController, done: Done): void {
+    // Too late for everybody: a timeout was faster, or another attempt.
+    if (this.over || call.cancelled) {
+      this.wire.discard(answer)
+      return done(failed(undefined, 'ignored'))
+    }
+    this.answers.add(answer)
+    this.hold(call, answer, controller)
+    done(this.outcomeOf(call, answer))
+  }
+
+  /** The slot stays taken, and the caller's abort is heard, until the body is over. */
+  private hold(call: Call, answer: A, controller: AbortController): void {
+    const { init, bodyMs } = this.options
+    let release: ((verdict: Verdict) => void) | undefined
+    const unties: (() => void)[] = []
+    const ended: Ended = (verdict) => {
+      for (const untie of unties) untie()
+      release?.(verdict)
+    }
+    if (!this.wire.follow(answer, ended)) return
+    release = call.hold(bodyMs)
+    controller.signal.addEventListener('abort', () => ended('ignored'), { once: true })
+    for (const signal of [init.signal, init.parent?.signal])
+      if (signal !== undefined) unties.push(tie(signal, controller))
+  }
+
+  private outcomeOf(call: Call, answer: A): Outcome<unknown> {
+    const pause = this.wire.header(answer, 'retry-after')
+    let verdict: Verdict = 'failure'
+    try {
+      verdict = this.classify?.(true, answer, call) ?? verdictOfStatus(this.wire.status(answer), pause != null)
+    } catch {
+      // A classifier that throws must not lose the call.
+    }
+    if (verdict === 'success') return answered(answer)
+    return answered(answer, verdict, verdict === 'overload' ? retryAfterMs(pause) : 0, !this.wire.whole())
+  }
+
+  private get classify(): Classify | undefined {
+    return this.options.init.classify ?? this.options.classify
+  }
+}
+
+/** `controller` is aborted when `signal` is, with the same reason; returns the untying. */
+function tie(signal: AbortSignal, controller: AbortController): () => void {
+  const onAbort = () => controller.abort(signal.reason)
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  return () => signal.removeEventListener('abort', onAbort)
+}
