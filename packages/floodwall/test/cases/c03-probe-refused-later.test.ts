@@ -52,22 +52,29 @@ describe('C03 a probe that a later stage refuses', () => {
     ['another open breaker', [breaker({ consecutive: 1 })], {}, 'open'],
   ]
 
-  test.each(variations)('%s: the slot goes back, and counts neither as success nor as failure', async (_, stage, init, reason) => {
-    const { world, p, it } = await waited(...stage)
-    if (reason === 'open') (p.find('breaker-2') as Breaker).steer('open')
-    for (let i = 0; i < 5; i++) {
-      let ran = false
-      expect(await p.outcome(() => (ran = true), init)).toMatchObject({ ran: false, rejection: { reason } })
-      expect([ran, it.state(), layerOf(p, 'breaker')['probes']]).toEqual([false, 'halfOpen', probes(1)])
-    }
-    p.reload([first])
-    expect(await p.call(() => 'healthy')).toBe('healthy')
-    expect([it.state(), leftIn(world, p)]).toEqual(['closed', NOTHING])
-  })
+  test.each(variations)(
+    '%s: the slot goes back, and counts neither as success nor as failure',
+    async (_, stage, init, reason) => {
+      const { world, p, it } = await waited(...stage)
+      if (reason === 'open') (p.find('breaker-2') as Breaker).steer('open')
+      for (let i = 0; i < 5; i++) {
+        let ran = false
+        expect(await p.outcome(() => (ran = true), init)).toMatchObject({ ran: false, rejection: { reason } })
+        expect([ran, it.state(), layerOf(p, 'breaker')['probes']]).toEqual([false, 'halfOpen', probes(1)])
+      }
+      p.reload([first])
+      expect(await p.call(() => 'healthy')).toBe('healthy')
+      expect([it.state(), leftIn(world, p)]).toEqual(['closed', NOTHING])
+    },
+  )
 
   test('a signal that is aborted before the breaker is asked takes no probe at all', async () => {
     const { p, it } = await waited()
-    expect(await p.outcome(() => 1, { signal: AbortSignal.abort('left') })).toMatchObject({ ran: false, error: 'left', verdict: 'ignored' })
+    expect(await p.outcome(() => 1, { signal: AbortSignal.abort('left') })).toMatchObject({
+      ran: false,
+      error: 'left',
+      verdict: 'ignored',
+    })
     expect([it.state(), layerOf(p, 'breaker')['opened']]).toEqual(['halfOpen', 1])
   })
 
@@ -88,13 +95,20 @@ describe('C03 a probe that a later stage refuses', () => {
     const { world, p, it } = await waited(trap)
     let ran = false
     expect(await p.outcome(() => (ran = true), { signal: aborter.signal })).toMatchObject({ ran: false, error: 'left' })
-    expect([ran, it.state(), layerOf(p, 'breaker')['probes'], leftIn(world, p)]).toEqual([false, 'halfOpen', probes(1), NOTHING])
+    expect([ran, it.state(), layerOf(p, 'breaker')['probes'], leftIn(world, p)]).toEqual([
+      false,
+      'halfOpen',
+      probes(1),
+      NOTHING,
+    ])
   })
 
   test('a caller who leaves while the probe runs says nothing, and the next one is a new probe', async () => {
     const { world, p, it } = await waited()
     const aborter = new AbortController()
-    const left = fateOf(p.call(() => new Promise((resolve) => void world.after(10, () => resolve(1))), { signal: aborter.signal }))
+    const left = fateOf(
+      p.call(() => new Promise((resolve) => void world.after(10, () => resolve(1))), { signal: aborter.signal }),
+    )
     expect(codeOf(fateOf(p.call(() => 1)))).toBe('pending')
     aborter.abort('left')
     await world.settle()

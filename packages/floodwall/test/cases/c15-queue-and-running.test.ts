@@ -47,7 +47,10 @@ describe.each(['fifo', 'lifo'] as const)('C15 %s', (order) => {
     const p = pipeline('p', [queue({ size: 1000, atMost: 100, order }), bulkhead({ slots: 1 })], { runtime: world })
     let release: (() => void) | undefined
     const ended: Record<string, number> = {}
-    p.start((_, done) => (release = () => done(answered(1))), () => {})
+    p.start(
+      (_, done) => (release = () => done(answered(1))),
+      () => {},
+    )
     for (let round = 0; round < 100; round++) {
       for (let i = 0; i < 1000; i++) {
         p.start(
@@ -78,12 +81,21 @@ describe.each(['fifo', 'lifo'] as const)('C15 %s', (order) => {
 
   test('and so is one added in the callback of a refusal, without promises', () => {
     const { world, p } = house(order)
-    p.start((_, done) => void world.after(120, () => done(answered(1))), () => {})
+    p.start(
+      (_, done) => void world.after(120, () => done(answered(1))),
+      () => {},
+    )
     const outcomes: unknown[] = []
-    p.start(() => {}, (refused) => {
-      outcomes.push(refused.rejection?.reason)
-      p.start((_, done) => done(answered('second')), (o) => outcomes.push(o.value))
-    })
+    p.start(
+      () => {},
+      (refused) => {
+        outcomes.push(refused.rejection?.reason)
+        p.start(
+          (_, done) => done(answered('second')),
+          (o) => outcomes.push(o.value),
+        )
+      },
+    )
     world.run()
     expect([outcomes, leftIn(world, p)]).toEqual([['queue-timeout', 'second'], NOTHING])
   })
@@ -95,11 +107,15 @@ test('C15 no class overtakes another in the line, and a sheddable job times out:
   const { world, p } = house('fifo')
   const order: string[] = []
   const held = fateOf(p.call(takes(world, 90, 'held')))
-  for (const criticality of ['sheddable', 'criticalPlus', 'critical'] as const) void fateOf(p.call(() => void order.push(criticality), { criticality }))
+  for (const criticality of ['sheddable', 'criticalPlus', 'critical'] as const)
+    void fateOf(p.call(() => void order.push(criticality), { criticality }))
   await world.advanceAsync(90)
   expect([held.value, order]).toEqual(['held', ['sheddable', 'criticalPlus', 'critical']])
   const long = fateOf(p.call(takes(world, 200, 'long')))
-  const late = fateOf(p.call(() => 1, { criticality: 'sheddable' }), world)
+  const late = fateOf(
+    p.call(() => 1, { criticality: 'sheddable' }),
+    world,
+  )
   await world.advanceAsync(200)
   expect([long.value, codeOf(late), late.at, leftIn(world, p)]).toEqual(['long', 'queue-timeout', 190, NOTHING])
 })

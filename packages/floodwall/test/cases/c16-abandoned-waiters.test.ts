@@ -13,9 +13,15 @@ function house(slots: number, atMost: number, size = 100) {
 test('C16 a permit is not given to a waiter who has left', async () => {
   const { world, p } = house(1, 50)
   const a = fateOf(p.call(takes(world, 100, 'a')), world)
-  const b = fateOf(p.call(() => 'b'), world)
+  const b = fateOf(
+    p.call(() => 'b'),
+    world,
+  )
   await world.advanceAsync(110)
-  const c = fateOf(p.call(() => 'c'), world)
+  const c = fateOf(
+    p.call(() => 'c'),
+    world,
+  )
   await world.settle()
   expect([a.at, codeOf(b), b.at, c.value, c.at]).toEqual([100, 'queue-timeout', 50, 'c', 110])
   expect(leftIn(world, p)).toEqual(NOTHING)
@@ -26,10 +32,17 @@ test('C16 as many waiters as permits time out; then as many calls are admitted',
   const holders = Array.from({ length: 8 }, () => fateOf(p.call(takes(world, 100, 1))))
   const waiters = Array.from({ length: 8 }, () => fateOf(p.call(() => 2)))
   await world.advanceAsync(100)
-  expect([holders.every((f) => f.state === 'answered'), waiters.map(codeOf)]).toEqual([true, Array(8).fill('queue-timeout')])
+  expect([holders.every((f) => f.state === 'answered'), waiters.map(codeOf)]).toEqual([
+    true,
+    Array(8).fill('queue-timeout'),
+  ])
   let inside = 0
   for (let i = 0; i < 8; i++) void fateOf(p.call(() => (inside++, hangs())))
-  expect([inside, layerOf(p, 'bulkhead')['used'], (await settle(fateOf(p.call(() => 1)), world)).state]).toEqual([8, 8, 'pending'])
+  expect([inside, layerOf(p, 'bulkhead')['used'], (await settle(fateOf(p.call(() => 1)), world)).state]).toEqual([
+    8,
+    8,
+    'pending',
+  ])
 })
 
 test('C16 10,000 waiters time out and nothing has grown', async () => {
@@ -57,7 +70,10 @@ describe('C16 in the same tick', () => {
     const a = fateOf(p.call(() => new Promise<void>((resolve) => (release = resolve))))
     const b = fateOf(p.call(() => (ran.push('b'), takes(world, 10, 'b')()), { signal: aborter.signal }))
     const c = fateOf(p.call(() => (ran.push('c'), takes(world, 10, 'c')())))
-    inOrder(() => aborter.abort('left'), () => release?.())
+    inOrder(
+      () => aborter.abort('left'),
+      () => release?.(),
+    )
     await world.advanceAsync(100)
     expect([a.state, b.value, c.value, ran]).toEqual(['answered', 'left', 'c', ['c']])
     expect(leftIn(world, p)).toEqual(NOTHING)
@@ -71,7 +87,11 @@ describe('C16 in the same tick', () => {
       const later: Fate[] = []
       world.after(60, () => later.push(fateOf(p.call(() => 'c'))))
       await world.advanceAsync(100)
-      expect([a.value, ['answered', 'queue-timeout'].includes(String(codeOf(b))), later[0]?.value]).toEqual(['a', true, 'c'])
+      expect([a.value, ['answered', 'queue-timeout'].includes(String(codeOf(b))), later[0]?.value]).toEqual([
+        'a',
+        true,
+        'c',
+      ])
       expect(leftIn(world, p)).toEqual(NOTHING)
     }
   })
@@ -80,10 +100,16 @@ describe('C16 in the same tick', () => {
     const { world, p } = house(1, 1000)
     const aborter = new AbortController()
     const a = fateOf(
-      p.call(() => new Promise<void>((resolve) => void world.after(10, () => {
-        resolve()
-        aborter.abort('left')
-      }))),
+      p.call(
+        () =>
+          new Promise<void>(
+            (resolve) =>
+              void world.after(10, () => {
+                resolve()
+                aborter.abort('left')
+              }),
+          ),
+      ),
     )
     const b = fateOf(p.call(() => 'b', { signal: aborter.signal }))
     const c = fateOf(p.call(() => 'c'))

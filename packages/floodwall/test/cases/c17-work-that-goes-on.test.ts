@@ -23,9 +23,18 @@ test('C17 callers are free at 100 ms, slots when the work has ended, and never m
   await world.advanceAsync(950)
   const third = two()
   await world.advanceAsync(2000)
-  expect(first.map((f) => [codeOf(f), f.at])).toEqual([['timeout', 100], ['timeout', 100]])
-  expect(second.map((f) => [codeOf(f), f.at])).toEqual([['full', 150], ['full', 150]])
-  expect(third.map((f) => [codeOf(f), f.at])).toEqual([['timeout', 1200], ['timeout', 1200]])
+  expect(first.map((f) => [codeOf(f), f.at])).toEqual([
+    ['timeout', 100],
+    ['timeout', 100],
+  ])
+  expect(second.map((f) => [codeOf(f), f.at])).toEqual([
+    ['full', 150],
+    ['full', 150],
+  ])
+  expect(third.map((f) => [codeOf(f), f.at])).toEqual([
+    ['timeout', 1200],
+    ['timeout', 1200],
+  ])
   expect([most, running, leftIn(world, p)]).toEqual([2, 0, NOTHING])
 })
 
@@ -35,7 +44,11 @@ test('C17 work that throws at once gives its slot back', async () => {
     const p = pipeline('p', layers, { runtime: world })
     for (let i = 0; i < 100; i++) {
       const error = new Error(String(i))
-      await expect(p.call(() => { throw error })).rejects.toBe(error)
+      await expect(
+        p.call(() => {
+          throw error
+        }),
+      ).rejects.toBe(error)
     }
     expect(leftIn(world, p)).toEqual(NOTHING)
   }
@@ -47,7 +60,8 @@ test('C17 work that answers, or fails, after its timeout gives its slot back onc
   const late = [
     () => new Promise((resolve) => void world.after(50, () => resolve(1))),
     () => new Promise((_, reject) => void world.after(50, () => reject(new Error('late')))),
-    ({ signal }: Call) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    ({ signal }: Call) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
   ]
   const fates = late.map((work) => fateOf(p.call(work)))
   await world.advanceAsync(10)
@@ -81,29 +95,40 @@ describe('C17 an answer that is a stream', () => {
 
   const open = (patienceMs?: number) => {
     const world = new VirtualRuntime()
-    const p = pipeline('p', [queue({ atMost: '1h' }), bulkhead({ slots: 1 }), timeout({ after: 100 })], { runtime: world })
+    const p = pipeline('p', [queue({ atMost: '1h' }), bulkhead({ slots: 1 }), timeout({ after: 100 })], {
+      runtime: world,
+    })
     return { world, p, body: p.call((call) => new Body(call, patienceMs)) }
   }
 
-  test.each(['readToTheEnd', 'destroy', 'error'] as const)('%s: the slot is taken until then, and goes to who waits', async (how) => {
-    const { world, p, body } = open()
-    const it = await body
-    const next = fateOf(p.call(() => 'next'), world)
-    await world.advanceAsync(5000)
-    // The head came in time: its timeout does not cut the body.
-    expect([layerOf(p, 'bulkhead')['used'], next.state]).toEqual([1, 'pending'])
-    it[how]()
-    await world.settle()
-    expect([next.value, leftIn(world, p)]).toEqual(['next', NOTHING])
-    it[how]()
-    it.destroy()
-    expect(leftIn(world, p)).toEqual(NOTHING)
-  })
+  test.each(['readToTheEnd', 'destroy', 'error'] as const)(
+    '%s: the slot is taken until then, and goes to who waits',
+    async (how) => {
+      const { world, p, body } = open()
+      const it = await body
+      const next = fateOf(
+        p.call(() => 'next'),
+        world,
+      )
+      await world.advanceAsync(5000)
+      // The head came in time: its timeout does not cut the body.
+      expect([layerOf(p, 'bulkhead')['used'], next.state]).toEqual([1, 'pending'])
+      it[how]()
+      await world.settle()
+      expect([next.value, leftIn(world, p)]).toEqual(['next', NOTHING])
+      it[how]()
+      it.destroy()
+      expect(leftIn(world, p)).toEqual(NOTHING)
+    },
+  )
 
   test('never read: the slot is taken for a bounded time, and that is told', async () => {
     const { world, p, body } = open(30_000)
     await body
-    const next = fateOf(p.call(() => 'next'), world)
+    const next = fateOf(
+      p.call(() => 'next'),
+      world,
+    )
     await world.advanceAsync(29_999)
     expect(next.state).toBe('pending')
     await world.advanceAsync(1)

@@ -8,7 +8,8 @@ import { codeOf, type Fate, fateOf, hangs, layerOf, leftIn, NOTHING, takes } fro
 
 function house() {
   const world = new VirtualRuntime()
-  const make = (name: string, ...layers: Parameters<typeof pipeline>[1][number][]) => pipeline(name, layers, { runtime: world })
+  const make = (name: string, ...layers: Parameters<typeof pipeline>[1][number][]) =>
+    pipeline(name, layers, { runtime: world })
   const sleep = (ms: number) => takes(world, ms, undefined)()
   return { world, make, sleep, server: make('server', deadline({ within: 1000 })) }
 }
@@ -32,7 +33,13 @@ test('C19 local work, then C, then D, then E: each is given what is left', async
   )
   await world.advanceAsync(801)
   expect(sent).toEqual({ c: 600, d: 200 })
-  expect([calledE, refusal]).toMatchObject([0, { code: 'deadline', message: '[deadline] refused by e/deadline: 199ms left before the deadline; it can never pass' }])
+  expect([calledE, refusal]).toMatchObject([
+    0,
+    {
+      code: 'deadline',
+      message: '[deadline] refused by e/deadline: 199ms left before the deadline; it can never pass',
+    },
+  ])
   expect([fate.state, leftIn(world, server, c, d, e)]).toEqual(['answered', NOTHING])
 })
 
@@ -44,7 +51,10 @@ test('C19 a retry whose wait would pass the deadline is not made: it fails at on
   const fate = fateOf(
     server.call(async (parent) => {
       await sleep(850)
-      return f.call(() => (tries++, Promise.reject(Object.assign(error, { retryAfterMs: 200 }))), { parent, idempotent: true })
+      return f.call(() => (tries++, Promise.reject(Object.assign(error, { retryAfterMs: 200 }))), {
+        parent,
+        idempotent: true,
+      })
     }),
     world,
   )
@@ -65,7 +75,11 @@ test('C19 a child that asks for 5 s ends with its parent; one that is detached d
     world,
   )
   await world.advanceAsync(6000)
-  expect([fate, ...kids].map((f) => [codeOf(f), f.at])).toEqual([['deadline', 1000], ['deadline', 1000], ['deadline', 3000]])
+  expect([fate, ...kids].map((f) => [codeOf(f), f.at])).toEqual([
+    ['deadline', 1000],
+    ['deadline', 1000],
+    ['deadline', 3000],
+  ])
   expect(leftIn(world, child).running).toBe(0)
 })
 
@@ -99,7 +113,10 @@ describe('C19 queue time counts', () => {
     const p = make('p', deadline({ within: 50 }), queue({ atMost: '1s' }), bulkhead({ slots: 1 }))
     void fateOf(p.call(takes(world, 45, 1)))
     let left = 0
-    const fate = fateOf(p.call((call) => ((left = call.remainingMs), hangs())), world)
+    const fate = fateOf(
+      p.call((call) => ((left = call.remainingMs), hangs())),
+      world,
+    )
     await world.advanceAsync(1000)
     expect([left, codeOf(fate), fate.at]).toEqual([5, 'deadline', 50])
   })
@@ -109,9 +126,18 @@ describe('C19 queue time counts', () => {
     const p = make('p', queue({ atMost: '1s' }), bulkhead({ slots: 1 }))
     void fateOf(p.call(takes(world, 100, 1)))
     let ran = 0
-    const late = Array.from({ length: 10 }, () => fateOf(p.call(() => ran++, { within: 50 }), world))
+    const late = Array.from({ length: 10 }, () =>
+      fateOf(
+        p.call(() => ran++, { within: 50 }),
+        world,
+      ),
+    )
     await world.advanceAsync(1000)
-    expect([ran, late.every((f) => codeOf(f) === 'deadline' && f.at === 50), leftIn(world, p)]).toEqual([0, true, NOTHING])
+    expect([ran, late.every((f) => codeOf(f) === 'deadline' && f.at === 50), leftIn(world, p)]).toEqual([
+      0,
+      true,
+      NOTHING,
+    ])
   })
 
   test('with too little left at the head of the line, it is refused there', async () => {
@@ -119,17 +145,34 @@ describe('C19 queue time counts', () => {
     const p = make('p', queue({ atMost: '1s' }), bulkhead({ slots: 1 }), deadline({ within: '1s', floor: 20 }))
     void fateOf(p.call(takes(world, 45, 1)))
     let ran = 0
-    const fate = fateOf(p.call(() => ran++, { within: 50 }), world)
+    const fate = fateOf(
+      p.call(() => ran++, { within: 50 }),
+      world,
+    )
     await world.advanceAsync(1000)
-    expect([ran, codeOf(fate), fate.at, layerOf(p, 'bulkhead')['used'], leftIn(world, p)]).toEqual([0, 'deadline', 45, 0, NOTHING])
+    expect([ran, codeOf(fate), fate.at, layerOf(p, 'bulkhead')['used'], leftIn(world, p)]).toEqual([
+      0,
+      'deadline',
+      45,
+      0,
+      NOTHING,
+    ])
   })
 })
 
 test('C19 the clock of an operation is not started anew by its attempts', async () => {
   const { world, make } = house()
-  const p = make('p', deadline({ within: 1000 }), retry({ attempts: 10, backoff: { first: 1, atMost: 1 }, budget: { minimum: 10 } }), timeout({ after: 300 }))
+  const p = make(
+    'p',
+    deadline({ within: 1000 }),
+    retry({ attempts: 10, backoff: { first: 1, atMost: 1 }, budget: { minimum: 10 } }),
+    timeout({ after: 300 }),
+  )
   const left: number[] = []
-  const fate = fateOf(p.call((call) => (left.push(Math.floor(call.remainingMs)), hangs()), { idempotent: true }), world)
+  const fate = fateOf(
+    p.call((call) => (left.push(Math.floor(call.remainingMs)), hangs()), { idempotent: true }),
+    world,
+  )
   await world.advanceAsync(5000)
   expect(left.every((ms, i) => i === 0 || ms < (left[i - 1] as number))).toBe(true)
   expect([left.length, fate.at]).toEqual([4, 1000])

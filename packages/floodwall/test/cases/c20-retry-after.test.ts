@@ -41,7 +41,11 @@ describe('C20 a wish of the target', () => {
   })
 
   test('over the longest pause is not waited for at all', () => {
-    expect([secondTry(60_000) === undefined, secondTry(60_001), secondTry(31_536_000_000)]).toEqual([false, undefined, undefined])
+    expect([secondTry(60_000) === undefined, secondTry(60_001), secondTry(31_536_000_000)]).toEqual([
+      false,
+      undefined,
+      undefined,
+    ])
     expect(secondTry(5001, { pauseAtMost: '5s' })).toBeUndefined()
   })
 
@@ -49,7 +53,10 @@ describe('C20 a wish of the target', () => {
     const world = new VirtualRuntime()
     const p = pipeline('p', [deadline({ within: '5s' }), retry()], { runtime: world })
     const error = Object.assign(new Error('busy'), { retryAfterMs: 5001 })
-    const fate = fateOf(p.call(() => Promise.reject(error), { idempotent: true }), world)
+    const fate = fateOf(
+      p.call(() => Promise.reject(error), { idempotent: true }),
+      world,
+    )
     await world.settle()
     expect([fate.value === error, fate.at, leftIn(world, p)]).toEqual([true, 0, NOTHING])
     const outcome = await p.outcome(() => Promise.reject(error))
@@ -59,18 +66,42 @@ describe('C20 a wish of the target', () => {
 
 describe('C20 a wish on the error or on the answer', () => {
   const wish = async (value: object, ok: boolean): Promise<Outcome<unknown>> =>
-    pipeline('p', [], { runtime: new VirtualRuntime(), classify: () => 'overload' }).outcome(() => (ok ? value : Promise.reject(value)))
+    pipeline('p', [], { runtime: new VirtualRuntime(), classify: () => 'overload' }).outcome(() =>
+      ok ? value : Promise.reject(value),
+    )
 
-  test.each([[5000, 5000], [0.5, 0.5], [0, 0], [-3, 0], [Number.NaN, 0], [Number.POSITIVE_INFINITY, 0], ['120', 0], ['Wed, 21 Oct 2015 07:28:00 GMT', 0], [null, 0], [undefined, 0], [new Date(0), 0], [5n, 0]])('of %s is one of %d ms', async (retryAfterMs, ms) => {
+  test.each([
+    [5000, 5000],
+    [0.5, 0.5],
+    [0, 0],
+    [-3, 0],
+    [Number.NaN, 0],
+    [Number.POSITIVE_INFINITY, 0],
+    ['120', 0],
+    ['Wed, 21 Oct 2015 07:28:00 GMT', 0],
+    [null, 0],
+    [undefined, 0],
+    [new Date(0), 0],
+    [5n, 0],
+  ])('of %s is one of %d ms', async (retryAfterMs, ms) => {
     for (const ok of [true, false]) expect((await wish({ retryAfterMs }, ok)).retryAfterMs).toBe(ms)
   })
 
-  test.each([[true, true], [false, false], ['true', false], [1, false], [undefined, false]])('noRetry of %s is %s', async (noRetry, is) => {
+  test.each([
+    [true, true],
+    [false, false],
+    ['true', false],
+    [1, false],
+    [undefined, false],
+  ])('noRetry of %s is %s', async (noRetry, is) => {
     for (const ok of [true, false]) expect((await wish({ noRetry }, ok)).noRetry).toBe(is)
   })
 
   test('of a success is none', async () => {
     const p = pipeline('p', [], { runtime: new VirtualRuntime() })
-    expect(await p.outcome(() => ({ retryAfterMs: 5000, noRetry: true }))).toMatchObject({ retryAfterMs: 0, noRetry: false })
+    expect(await p.outcome(() => ({ retryAfterMs: 5000, noRetry: true }))).toMatchObject({
+      retryAfterMs: 0,
+      noRetry: false,
+    })
   })
 })

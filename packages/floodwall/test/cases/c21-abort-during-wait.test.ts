@@ -11,7 +11,11 @@ import { child } from './children/child.ts'
 /** Tries that fail, with waits of 3 s exactly: the target says so, and the jitter on top is less than 1 ms. */
 function house() {
   const world = new VirtualRuntime()
-  const p = pipeline('p', [retry({ attempts: 3, backoff: { first: 1, atMost: 1 } }), timeout({ after: '10s' }), breaker()], { runtime: world })
+  const p = pipeline(
+    'p',
+    [retry({ attempts: 3, backoff: { first: 1, atMost: 1 } }), timeout({ after: '10s' }), breaker()],
+    { runtime: world },
+  )
   const aborter = new AbortController()
   let tries = 0
   const fail = () => {
@@ -45,12 +49,20 @@ describe('C21 an abort', () => {
       const aborter = new AbortController()
       let tries = 0
       if (first === 'abort') world.after(100, () => aborter.abort('left'))
-      const fate = fateOf(p.call(() => (++tries === 1 ? Promise.reject(new Error('x')) : hangs()), { idempotent: true, signal: aborter.signal }), world)
+      const fate = fateOf(
+        p.call(() => (++tries === 1 ? Promise.reject(new Error('x')) : hangs()), {
+          idempotent: true,
+          signal: aborter.signal,
+        }),
+        world,
+      )
       await world.settle()
       if (first === 'timer') world.after(100, () => aborter.abort('left'))
       await world.advanceAsync(100)
       expect([fate.value, fate.at, tries]).toEqual(['left', 100, first === 'abort' ? 1 : 2])
-      expect([leftIn(world, p).waiting, world.timers, getEventListeners(aborter.signal, 'abort').length]).toEqual([0, 0, 0])
+      expect([leftIn(world, p).waiting, world.timers, getEventListeners(aborter.signal, 'abort').length]).toEqual([
+        0, 0, 0,
+      ])
     }
   })
 
@@ -97,7 +109,9 @@ describe('C21 10,000 executions through retry, timeout and breaker', () => {
     }
     for (let i = 0; i < 10_000; i += 100) {
       // A hundred at once, a hundred times.
-      await Promise.allSettled(Array.from({ length: 100 }, () => p.call(work, { signal: aborter.signal, idempotent: true })))
+      await Promise.allSettled(
+        Array.from({ length: 100 }, () => p.call(work, { signal: aborter.signal, idempotent: true })),
+      )
     }
     await world.settle()
     process.off('warning', note)

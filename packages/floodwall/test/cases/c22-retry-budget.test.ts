@@ -9,7 +9,9 @@ import { layerOf, leftIn, NOTHING } from '../core/fate.ts'
 /** Budget 20 %, minimum 3, waits of 200 ms at most. */
 function house(budget: { ratio?: number; minimum?: number } = {}) {
   const world = new VirtualRuntime()
-  const layers = [retry({ attempts: 2, backoff: { first: 200, atMost: 200 }, budget: { ratio: 0.2, minimum: 3, ...budget } })]
+  const layers = [
+    retry({ attempts: 2, backoff: { first: 200, atMost: 200 }, budget: { ratio: 0.2, minimum: 3, ...budget } }),
+  ]
   const p = pipeline('p', layers, { runtime: world })
   const seen = { tries: 0, outcomes: [] as Outcome<unknown>[] }
   const error = new Error('upstream')
@@ -28,14 +30,24 @@ function house(budget: { ratio?: number; minimum?: number } = {}) {
 // Decided: who gets no retry is handed the upstream's own error, by identity, and not one of ours with the other as its cause: what callers
 // match on is what the target said, and that must not depend on how busy the others are. That the budget was spent is counted (`overBudget`).
 test('C22 (a) 100 requests fail at once: 20 are tried again, waiting ones included; 80 fail at once with the upstream’s error', () => {
-  const { world, p, seen, error, request } = house()
+  const { world, p, seen, error } = house()
   const pending: ((outcome: Outcome<unknown>) => void)[] = []
-  for (let i = 0; i < 100; i++) p.start((_, done) => (seen.tries++, seen.tries <= 100 ? void pending.push(done) : done(failed(error))), (o) => seen.outcomes.push(o), { idempotent: true })
+  for (let i = 0; i < 100; i++)
+    p.start(
+      (_, done) => (seen.tries++, seen.tries <= 100 ? void pending.push(done) : done(failed(error))),
+      (o) => seen.outcomes.push(o),
+      { idempotent: true },
+    )
   for (const fail of pending) fail(failed(error))
   expect([seen.outcomes.length, seen.outcomes.every((o) => o.error === error)]).toEqual([80, true])
   expect(layerOf(p, 'retry')).toMatchObject({ waiting: 20, overBudget: 80, budget: { spent: 20, allowed: 20 } })
   world.run()
-  expect([seen.tries, seen.outcomes.length, layerOf(p, 'retry')['retries'], leftIn(world, p)]).toEqual([120, 100, 20, NOTHING])
+  expect([seen.tries, seen.outcomes.length, layerOf(p, 'retry')['retries'], leftIn(world, p)]).toEqual([
+    120,
+    100,
+    20,
+    NOTHING,
+  ])
 })
 
 test('C22 (b) 6 in flight fail at once: the minimum of 3 is granted', () => {
@@ -61,7 +73,7 @@ test('C22 (d) 1,000 a second for 60 s, all failing: at most 1.2 times the reques
     world.advance(1)
     // In every window of ten seconds, not only over all.
     if (ms % 1000 === 0) {
-      const { budget } = layerOf(p, 'retry') as { budget: { spent: number; allowed: number } }
+      const budget = layerOf(p, 'retry')['budget'] as { spent: number; allowed: number }
       expect(budget.spent).toBeLessThanOrEqual(budget.allowed)
     }
   }
@@ -105,8 +117,15 @@ test('C22 the base is requests begun, so it does not vanish when they fail, and 
 
 test('C22 first tries are never refused by the budget, and a wait that does not fit costs nothing', () => {
   const { world, seen } = house()
-  const p = pipeline('tight', [deadline({ within: 50 }), retry({ backoff: { first: '60s', atMost: '60s' } })], { runtime: world })
-  for (let i = 0; i < 100; i++) p.start((_, done) => (seen.tries++, done(failed(new Error('x')))), () => {}, { idempotent: true })
+  const p = pipeline('tight', [deadline({ within: 50 }), retry({ backoff: { first: '60s', atMost: '60s' } })], {
+    runtime: world,
+  })
+  for (let i = 0; i < 100; i++)
+    p.start(
+      (_, done) => (seen.tries++, done(failed(new Error('x')))),
+      () => {},
+      { idempotent: true },
+    )
   expect([seen.tries, layerOf(p, 'retry')]).toMatchObject([100, { overBudget: 0, budget: { spent: 0 } }])
   world.run()
   expect(leftIn(world, p)).toEqual(NOTHING)

@@ -57,7 +57,11 @@ describe('C36 an open breaker', () => {
     const p = pipeline('p', make(), { runtime: world })
     for (let second = 0; second < 60; second++) {
       // 12 a second: no single second would reach the minimum of 100.
-      for (let i = 0; i < 12; i++) p.start((_, done) => done(random() < 0.4 ? failed(new Error('x')) : answered(1)), () => {})
+      for (let i = 0; i < 12; i++)
+        p.start(
+          (_, done) => done(random() < 0.4 ? failed(new Error('x')) : answered(1)),
+          () => {},
+        )
       world.advance('1s')
       p.reload(make())
     }
@@ -72,7 +76,9 @@ describe('C36 calls in flight', () => {
     const fates = Array.from({ length: 3 }, () => fateOf(p.call(takes(world, 100, 'ok'))))
     p.reload(layers({ limit: 1000 }))
     p.reload(layers({ limit: 1000, rate: 0.6 }))
-    const offered = await Promise.all(Array.from({ length: 4 }, () => Promise.race([p.outcome(takes(world, 100, 'ok')), Promise.resolve('inside')])))
+    const offered = await Promise.all(
+      Array.from({ length: 4 }, () => Promise.race([p.outcome(takes(world, 100, 'ok')), Promise.resolve('inside')])),
+    )
     expect(offered.filter((o) => o === 'inside').length).toBe(1)
     expect(layerOf(p, 'bulkhead')['used']).toBe(4)
     await world.advanceAsync(100)
@@ -86,7 +92,11 @@ describe('C36 calls in flight', () => {
     p.reload([])
     p.reload(layers())
     await world.advanceAsync(100)
-    expect([fates.map((f) => f.value), leftIn(world, p), layerOf(p, 'bulkhead')['most']]).toEqual([['ok', 'ok', 'ok'], NOTHING, 0])
+    expect([fates.map((f) => f.value), leftIn(world, p), layerOf(p, 'bulkhead')['most']]).toEqual([
+      ['ok', 'ok', 'ok'],
+      NOTHING,
+      0,
+    ])
   })
 })
 
@@ -98,7 +108,12 @@ describe('C36 a bucket with 2 of 10 left', () => {
     return { p, left: () => layerOf(p, 'rateLimit')['tokens'] }
   }
 
-  test.each([[10, 2], [5, 2], [20, 2], [1, 1]])('(e) limit to %i: %i left', async (rate, tokens) => {
+  test.each([
+    [10, 2],
+    [5, 2],
+    [20, 2],
+    [1, 1],
+  ])('(e) limit to %i: %i left', async (rate, tokens) => {
     const { p, left } = await spent()
     p.reload([rateLimit({ rate, per: '1h' })])
     expect(left()).toBe(tokens)
@@ -109,7 +124,14 @@ describe('C36 a bucket with 2 of 10 left', () => {
   test('(f) an invalid document changes nothing', async () => {
     const { p, left } = await spent()
     const before = [p.find('rateLimit'), p.explain()]
-    expect(() => p.reload(parseLayers([{ kind: 'rateLimit', rate: 20 }, { kind: 'rateLimit', rate: 'x' }]))).toThrow('layers[1].rate')
+    expect(() =>
+      p.reload(
+        parseLayers([
+          { kind: 'rateLimit', rate: 20 },
+          { kind: 'rateLimit', rate: 'x' },
+        ]),
+      ),
+    ).toThrow('layers[1].rate')
     expect([p.find('rateLimit'), p.explain(), left()]).toEqual([...before, 2])
   })
 
@@ -127,9 +149,19 @@ test('C36 1,000 calls a second during a reload each second: 0 errors, and each c
     const mark = (place: string): Layer => ({
       kind: `mark-${place}`,
       options: { n },
-      build: (env) => ({ kind: 'mark', path: env.path, run: (call, next, done) => ((call.data as string[]).push(`${n}`), next(call, done)) }),
+      build: (env) => ({
+        kind: 'mark',
+        path: env.path,
+        run: (call, next, done) => ((call.data as string[]).push(`${n}`), next(call, done)),
+      }),
     })
-    return [mark('outer'), bulkhead({ slots: 200 + (n % 3) }), breaker({ atLeast: 20 + (n % 2) }), ...(n % 2 === 0 ? [rateLimit({ rate: 1e6 })] : []), mark('inner')]
+    return [
+      mark('outer'),
+      bulkhead({ slots: 200 + (n % 3) }),
+      breaker({ atLeast: 20 + (n % 2) }),
+      ...(n % 2 === 0 ? [rateLimit({ rate: 1e6 })] : []),
+      mark('inner'),
+    ]
   }
   const p = pipeline('p', version(0), { runtime: world })
   const seen: string[][] = []
@@ -137,7 +169,11 @@ test('C36 1,000 calls a second during a reload each second: 0 errors, and each c
   for (let ms = 0; ms < 10_000; ms++) {
     const marks: string[] = []
     seen.push(marks)
-    p.start((_, done) => void world.after(world.random() * 150, () => done(answered(1))), (o) => void (o.ok || bad++), { data: marks })
+    p.start(
+      (_, done) => void world.after(world.random() * 150, () => done(answered(1))),
+      (o) => void (o.ok || bad++),
+      { data: marks },
+    )
     if (ms % 1000 === 500) p.reload(version(ms))
     world.advance(1)
   }

@@ -8,12 +8,23 @@ import { child } from './children/child.ts'
 // them. (opossum #378, #809, under-pressure #35)
 
 describe('C38 a script', () => {
-  test.each([['unused', 0], ['used', 5000], ['closed', 0]] as const)('with 5,000 breakers, 100 limiters and 5,000 pipelines (%s) ends by itself, with no timers', async (mode, answers) => {
-    expect(await child('./many-objects.mjs', [mode])).toEqual({ gates: 5100, answers, timers: 0 })
-  })
+  test.each([
+    ['unused', 0],
+    ['used', 5000],
+    ['closed', 0],
+  ] as const)(
+    'with 5,000 breakers, 100 limiters and 5,000 pipelines (%s) ends by itself, with no timers',
+    async (mode, answers) => {
+      expect(await child('./many-objects.mjs', [mode])).toEqual({ gates: 5100, answers, timers: 0 })
+    },
+  )
 
   test('that makes and drops 100,000 pipelines without closing them does not grow', async () => {
-    const seen = (await child('./dropped.mjs', [], ['--expose-gc'])) as { megabytes: number; shared: object; timers: number }
+    const seen = (await child('./dropped.mjs', [], ['--expose-gc'])) as {
+      megabytes: number
+      shared: object
+      timers: number
+    }
     expect(seen.megabytes).toBeLessThan(2)
     expect(seen).toMatchObject({ shared: { used: 0, rooms: 0 }, timers: 0 })
   }, 40_000)
@@ -39,7 +50,10 @@ describe('C38 close()', () => {
     const running = fateOf(p.call(takes(world, 50, 'done')))
     p.close()
     p.close()
-    const late = fateOf(p.call(() => 1), world)
+    const late = fateOf(
+      p.call(() => 1),
+      world,
+    )
     await world.advanceAsync(50)
     expect([running.value, codeOf(late), late.at, leftIn(world, p)]).toEqual(['done', 'closed', 0, NOTHING])
   })
@@ -48,13 +62,20 @@ describe('C38 close()', () => {
     const world = new VirtualRuntime()
     const p = pipeline('p', layers(), { runtime: world })
     const error = new Error('down')
-    const retrying = fateOf(p.call(() => Promise.reject(error), { idempotent: true }), world)
+    const retrying = fateOf(
+      p.call(() => Promise.reject(error), { idempotent: true }),
+      world,
+    )
     await world.advanceAsync(100)
     const probe = fateOf(p.call(takes(world, 50, 'probe')), world)
     // Only one probe: the others are refused by the breaker, they do not wait.
     const refused = fateOf(p.call(hangs), world)
     await world.settle()
-    expect([codeOf(refused), layerOf(p, 'breaker')['state'], leftIn(world, p).waiting]).toEqual(['probing', 'halfOpen', 1])
+    expect([codeOf(refused), layerOf(p, 'breaker')['state'], leftIn(world, p).waiting]).toEqual([
+      'probing',
+      'halfOpen',
+      1,
+    ])
     p.close()
     await world.settle()
     expect([retrying.value === error, retrying.at]).toEqual([true, 100])
@@ -69,7 +90,12 @@ describe('C38 close()', () => {
     p.on((event) => events.push(event))
     const held = fateOf(p.call(takes(world, 50, 'held')))
     let ran = 0
-    const line = Array.from({ length: 100 }, () => fateOf(p.call(() => ran++), world))
+    const line = Array.from({ length: 100 }, () =>
+      fateOf(
+        p.call(() => ran++),
+        world,
+      ),
+    )
     p.close()
     const heardAtClose = events.length
     await world.advanceAsync('10m')

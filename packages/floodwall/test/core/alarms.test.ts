@@ -1,5 +1,5 @@
-import { VirtualRuntime } from 'floodwall/testing'
 import fc from 'fast-check'
+import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { Alarm, AlarmList } from '../../src/core/alarms.ts'
 
@@ -90,15 +90,24 @@ describe('while it rings', () => {
     const { world, list, rung } = house(100)
     const bells: Bell[] = []
     const note = (n: number) => rung.push([n, world.now()])
-    bells.push(new Bell(0, (n) => {
-      note(n)
-      list.remove(bells[1] as Bell)
-      list.add(bells[3] as Bell)
-    }))
+    bells.push(
+      new Bell(0, (n) => {
+        note(n)
+        list.remove(bells[1] as Bell)
+        list.add(bells[3] as Bell)
+      }),
+    )
     for (let i = 1; i < 4; i++) bells.push(new Bell(i, note))
     for (const one of bells.slice(0, 3)) list.add(one)
     world.advance(1000)
-    expect([rung, world.timers]).toEqual([[[0, 100], [2, 100], [3, 200]], 0])
+    expect([rung, world.timers]).toEqual([
+      [
+        [0, 100],
+        [2, 100],
+        [3, 200],
+      ],
+      0,
+    ])
   })
 
   test('the ringing one may set itself again', () => {
@@ -114,7 +123,11 @@ describe('while it rings', () => {
 })
 
 test('agrees with a list of everything', () => {
-  const step = fc.record({ wait: fc.oneof(fc.constant(0), fc.nat(30), fc.nat(300)), act: fc.constantFrom('add', 'add', 'remove', 'nothing'), which: fc.nat(30) })
+  const step = fc.record({
+    wait: fc.oneof(fc.constant(0), fc.nat(30), fc.nat(300)),
+    act: fc.constantFrom('add', 'add', 'remove', 'nothing'),
+    which: fc.nat(30),
+  })
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100 }), fc.array(step, { maxLength: 150 }), (spanMs, steps) => {
       const { world, list, rung, bell } = house(spanMs, 1_000_000)

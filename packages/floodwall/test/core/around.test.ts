@@ -1,4 +1,17 @@
-import { answered, around, type AsyncPolicy, breaker, bulkhead, type Call, failed, type Outcome, pipeline, queue, retry, timeout } from 'floodwall'
+import {
+  type AsyncPolicy,
+  answered,
+  around,
+  breaker,
+  bulkhead,
+  type Call,
+  failed,
+  type Outcome,
+  pipeline,
+  queue,
+  retry,
+  timeout,
+} from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { codeOf, type Fate, fateOf, hangs, layerOf, leftIn, NOTHING, takes } from './fate.ts'
@@ -13,23 +26,29 @@ function around_(author: AsyncPolicy, ...inner: Parameters<typeof pipeline>[1][n
 const sleeps = (world: VirtualRuntime, ms: number) => new Promise<void>((resolve) => void world.after(ms, resolve))
 
 test('sees the outcome and may replace it', async () => {
-  const { p } = around_(async (call, next) => {
-    const outcome = await next(call)
-    return outcome.ok ? answered(`<${String(outcome.value)}>`) : outcome
-  }, bulkhead({ slots: 1 }))
+  const { p } = around_(
+    async (call, next) => {
+      const outcome = await next(call)
+      return outcome.ok ? answered(`<${String(outcome.value)}>`) : outcome
+    },
+    bulkhead({ slots: 1 }),
+  )
   expect(await p.call(() => 'a')).toBe('<a>')
   const error = new Error('x')
   await expect(p.call(() => Promise.reject(error))).rejects.toBe(error)
-  expect(layerOf(p, 'mine')).toEqual({ kind: 'around', path: 'p/mine' })
+  expect(layerOf(p, 'mine')).toEqual({ kind: 'mine', path: 'p/mine' })
 })
 
 test('a refusal further in is an outcome for him, not a throw', async () => {
   const reasons: unknown[] = []
-  const { p } = around_(async (call, next) => {
-    const outcome = await next(call)
-    reasons.push(outcome.rejection?.reason, outcome.ran)
-    return outcome
-  }, bulkhead({ slots: 0 }))
+  const { p } = around_(
+    async (call, next) => {
+      const outcome = await next(call)
+      reasons.push(outcome.rejection?.reason, outcome.ran)
+      return outcome
+    },
+    bulkhead({ slots: 0 }),
+  )
   await expect(p.call(() => 1)).rejects.toMatchObject({ code: 'full', path: 'p/bulkhead' })
   expect(reasons).toEqual(['full', false])
 })
@@ -37,16 +56,74 @@ test('a refusal further in is an outcome for him, not a throw', async () => {
 describe('an author who', () => {
   const error = new Error('author')
   const authors: [string, AsyncPolicy, (fate: Fate) => unknown, unknown][] = [
-    ['throws at once', () => { throw error }, (f) => f.value, error],
-    ['rejects', async () => { throw error }, (f) => f.value, error],
-    ['throws after the answer', async (call, next) => { await next(call); throw error }, (f) => f.value, error],
+    [
+      'throws at once',
+      () => {
+        throw error
+      },
+      (f) => f.value,
+      error,
+    ],
+    [
+      'rejects',
+      async () => {
+        throw error
+      },
+      (f) => f.value,
+      error,
+    ],
+    [
+      'throws after the answer',
+      async (call, next) => {
+        await next(call)
+        throw error
+      },
+      (f) => f.value,
+      error,
+    ],
     ['forgets next', async () => answered('own'), (f) => f.value, 'own'],
-    ['forgets return', (async (call: Call, next: (c: Call) => Promise<unknown>) => { await next(call) }) as never, (f) => (f.value as Error).message, 'p/mine: expected the policy to answer with an outcome, got undefined'],
-    ['returns the value instead', (async (call: Call, next: (c: Call) => Promise<Outcome<unknown>>) => (await next(call)).value) as never, (f) => (f.value as Error).message, 'p/mine: expected the policy to answer with an outcome, got "work"'],
+    [
+      'forgets return',
+      (async (call: Call, next: (c: Call) => Promise<unknown>) => {
+        await next(call)
+      }) as never,
+      (f) => (f.value as Error).message,
+      'p/mine: expected the policy to answer with an outcome, got undefined',
+    ],
+    [
+      'returns the value instead',
+      (async (call: Call, next: (c: Call) => Promise<Outcome<unknown>>) => (await next(call)).value) as never,
+      (f) => (f.value as Error).message,
+      'p/mine: expected the policy to answer with an outcome, got "work"',
+    ],
     ['returns no promise', (() => answered('sync')) as never, (f) => f.value, 'sync'],
-    ['calls next twice with call.again()', async (call, next) => { await next(call); return next(call.again()) }, (f) => f.value, 'work'],
-    ['calls next twice with the same call', async (call, next) => { await next(call); return next(call) }, (f) => f.value, 'work'],
-    ['calls next after his answer', async (call, next) => { void Promise.resolve().then(() => Promise.resolve()).then(() => next(call)); return answered('early') }, (f) => f.value, 'early'],
+    [
+      'calls next twice with call.again()',
+      async (call, next) => {
+        await next(call)
+        return next(call.again())
+      },
+      (f) => f.value,
+      'work',
+    ],
+    [
+      'calls next twice with the same call',
+      async (call, next) => {
+        await next(call)
+        return next(call)
+      },
+      (f) => f.value,
+      'work',
+    ],
+    [
+      'calls next after his answer',
+      async (call, next) => {
+        setImmediate(() => void next(call))
+        return answered('early')
+      },
+      (f) => f.value,
+      'early',
+    ],
   ]
 
   test.each(authors)('%s: the caller is answered once and nothing is left', async (_, author, look, expected) => {
@@ -71,11 +148,17 @@ describe('an author who', () => {
   })
 
   test('never answers after the work: a deadline frees the caller', async () => {
-    const { world, p } = around_(async (call, next) => {
-      await next(call)
-      return new Promise(() => {})
-    }, bulkhead({ slots: 1 }))
-    const fate = fateOf(p.call(() => 1, { within: 100 }), world)
+    const { world, p } = around_(
+      async (call, next) => {
+        await next(call)
+        return new Promise(() => {})
+      },
+      bulkhead({ slots: 1 }),
+    )
+    const fate = fateOf(
+      p.call(() => 1, { within: 100 }),
+      world,
+    )
     await world.advanceAsync(100)
     expect([codeOf(fate), fate.at, leftIn(world, p)]).toEqual(['deadline', 100, NOTHING])
   })
@@ -135,7 +218,10 @@ test('work of a first attempt that ends late does not answer for the second', as
     timeout({ after: 100 }),
   )
   let tries = 0
-  const fate = fateOf(p.call(() => (++tries === 1 ? takes(world, 300, 'late')() : 'second')), world)
+  const fate = fateOf(
+    p.call(() => (++tries === 1 ? takes(world, 300, 'late')() : 'second')),
+    world,
+  )
   await world.advanceAsync(599)
   expect(fate.state).toBe('pending')
   await world.advanceAsync(1)
@@ -157,7 +243,11 @@ test('who answers before the work has ended cancels it: permits further in are s
     }),
   )
   await world.advanceAsync(10)
-  expect([fate.value, (signal?.reason as Error).name, layerOf(p, 'bulkhead')['used']]).toEqual(['mine', 'AbortError', 1])
+  expect([fate.value, (signal as unknown as AbortSignal).reason.name, layerOf(p, 'bulkhead')['used']]).toEqual([
+    'mine',
+    'AbortError',
+    1,
+  ])
   // A choice of the author's is no evidence against the target.
   expect(layerOf(p, 'breaker')['state']).toBe('closed')
   await world.advanceAsync(90)
@@ -184,7 +274,10 @@ describe('two attempts at once (a hedge by hand)', () => {
   })
 
   test('an abort ends both', async () => {
-    const { world, p } = around_(async (call, next) => (await Promise.all([next(call), next(call.again())]))[0], bulkhead({ slots: 2 }))
+    const { world, p } = around_(
+      async (call, next) => (await Promise.all([next(call), next(call.again())]))[0],
+      bulkhead({ slots: 2 }),
+    )
     const aborter = new AbortController()
     const signals: AbortSignal[] = []
     const fate = fateOf(
@@ -214,14 +307,23 @@ test('a waiting room outside hears a refusal that took its time', async () => {
   const p = pipeline('p', [queue({ atMost: '10s' }), around(slow), bulkhead({ slots: 1 })], { runtime: world })
   const fates = Array.from({ length: 5 }, (_, i) => fateOf(p.call(takes(world, 10, i)), world))
   await world.advanceAsync(50)
-  expect(fates.map((f) => [f.value, f.at])).toEqual([[0, 10], [1, 20], [2, 30], [3, 40], [4, 50]])
+  expect(fates.map((f) => [f.value, f.at])).toEqual([
+    [0, 10],
+    [1, 20],
+    [2, 30],
+    [3, 40],
+    [4, 50],
+  ])
   expect([layerOf(p, 'queue')['admitted'], leftIn(world, p)]).toEqual([4, NOTHING])
 })
 
 test('a retry outside goes on after an author who answered early', async () => {
   const world = new VirtualRuntime()
-  const impatient: AsyncPolicy = (call, next) => Promise.race([next(call), sleeps(world, 10).then(() => failed('mine', 'timeout'))])
-  const p = pipeline('p', [retry({ attempts: 3, backoff: { first: 1 } }), around(impatient), bulkhead({ slots: 3 })], { runtime: world })
+  const impatient: AsyncPolicy = (call, next) =>
+    Promise.race([next(call), sleeps(world, 10).then(() => failed('mine', 'timeout'))])
+  const p = pipeline('p', [retry({ attempts: 3, backoff: { first: 1 } }), around(impatient), bulkhead({ slots: 3 })], {
+    runtime: world,
+  })
   let tries = 0
   const fate = fateOf(p.call(() => (++tries < 3 ? takes(world, 1000, 'late')() : 'third'), { idempotent: true }))
   await world.advanceAsync(100)

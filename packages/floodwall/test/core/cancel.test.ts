@@ -9,8 +9,8 @@ import {
   type Outcome,
   Permit,
   pipeline,
-  rateLimit,
   Rejection,
+  rateLimit,
   retry,
   type Verdict,
 } from 'floodwall'
@@ -91,7 +91,11 @@ describe('a group of gates', () => {
   test('takes no token, slot or probe when a later gate refuses', async () => {
     const world = new VirtualRuntime()
     const full = bulkhead({ slots: 0 })
-    const layers = [rateLimit({ rate: 10 }), breaker({ consecutive: 1, openFor: 100, jitter: 0, probes: 1 }), bulkhead({ slots: 4 })]
+    const layers = [
+      rateLimit({ rate: 10 }),
+      breaker({ consecutive: 1, openFor: 100, jitter: 0, probes: 1 }),
+      bulkhead({ slots: 4 }),
+    ]
     const p = pipeline('p', layers, { runtime: world })
     await p.call(() => Promise.reject(new Error('down'))).catch(() => {})
     await world.advanceAsync(1000)
@@ -119,9 +123,14 @@ describe('ran', () => {
 
   test.each(ends)('%s: every gate hears the same', (_, outcome, heard) => {
     const { lines, layers } = diary('a', 'b')
-    const p = pipeline('p', [layers[0] as never, retry({ attempts: 1 }), layers[1] as never], { runtime: new VirtualRuntime() })
+    const p = pipeline('p', [layers[0] as never, retry({ attempts: 1 }), layers[1] as never], {
+      runtime: new VirtualRuntime(),
+    })
     let got: Outcome<unknown> | undefined
-    p.start((_call, done) => done(outcome), (o) => (got = o))
+    p.start(
+      (_call, done) => done(outcome),
+      (o) => (got = o),
+    )
     expect([lines.slice(2), got?.ran]).toEqual([[`b: ${heard}`, `a: ${heard}`], outcome.ran])
   })
 
@@ -178,9 +187,13 @@ describe('ran', () => {
     let tries = 0
     let got: Outcome<unknown> | undefined
     const second = new Error('refused')
-    p.start((_call, done) => done(++tries === 1 ? failed(new Error('reset')) : failed(second, 'failure', false)), (o) => (got = o), {
-      idempotent: true,
-    })
+    p.start(
+      (_call, done) => done(++tries === 1 ? failed(new Error('reset')) : failed(second, 'failure', false)),
+      (o) => (got = o),
+      {
+        idempotent: true,
+      },
+    )
     world.run()
     expect(got).toMatchObject({ ran: true, verdict: 'failure', error: second })
     expect(lines).toEqual(['a: yes', 'a: failure'])

@@ -1,4 +1,15 @@
-import { breaker, type Call, type Classify, pipeline, RejectedError, TimeoutError, type Verdict, verdictByDefault, bulkhead, Semaphore } from 'floodwall'
+import {
+  breaker,
+  bulkhead,
+  type Call,
+  type Classify,
+  pipeline,
+  RejectedError,
+  Semaphore,
+  TimeoutError,
+  type Verdict,
+  verdictByDefault,
+} from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { fateOf, layerOf } from './fate.ts'
@@ -47,7 +58,12 @@ describe('a classifier', () => {
     return status === 429 ? 'overload' : status >= 500 ? 'failure' : status >= 400 ? 'ignored' : 'success'
   }
 
-  test.each<[number, Verdict]>([[200, 'success'], [404, 'ignored'], [429, 'overload'], [503, 'failure']])('of the pipeline: an answer of %i is %s, and still the answer', async (status, verdict) => {
+  test.each<[number, Verdict]>([
+    [200, 'success'],
+    [404, 'ignored'],
+    [429, 'overload'],
+    [503, 'failure'],
+  ])('of the pipeline: an answer of %i is %s, and still the answer', async (status, verdict) => {
     const p = pipeline('p', [breaker({ consecutive: 1 })], { runtime: new VirtualRuntime(), classify: byStatus })
     expect(await p.call(() => status)).toBe(status)
     expect(p.inspect()['calls']).toMatchObject({ [verdict]: 1 })
@@ -95,7 +111,10 @@ describe('a classifier', () => {
 
   test('is not asked about a refusal', async () => {
     let asked = 0
-    const p = pipeline('p', [bulkhead({ slots: 0 })], { runtime: new VirtualRuntime(), classify: () => (asked++, 'success') })
+    const p = pipeline('p', [bulkhead({ slots: 0 })], {
+      runtime: new VirtualRuntime(),
+      classify: () => (asked++, 'success'),
+    })
     await p.outcome(() => 1)
     expect(asked).toBe(0)
   })

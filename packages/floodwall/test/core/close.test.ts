@@ -1,4 +1,16 @@
-import { around, breaker, bulkhead, deadline, type FloodEvent, gate, pipeline, queue, retry, Semaphore, timeout } from 'floodwall'
+import {
+  around,
+  breaker,
+  bulkhead,
+  deadline,
+  type FloodEvent,
+  gate,
+  pipeline,
+  queue,
+  retry,
+  Semaphore,
+  timeout,
+} from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { codeOf, failsAfter, fateOf, hangs, layerOf, leftIn, NOTHING, takes } from './fate.ts'
@@ -12,19 +24,37 @@ describe('close()', () => {
     p.close()
     let ran = 0
     const work = () => ran++
-    const fates = [fateOf(p.call(work)), fateOf(p.wrap(work)()), fateOf(p.call(work, { within: 5 })), fateOf(p.call(work, { signal: AbortSignal.abort() }))]
+    const fates = [
+      fateOf(p.call(work)),
+      fateOf(p.wrap(work)()),
+      fateOf(p.call(work, { within: 5 })),
+      fateOf(p.call(work, { signal: AbortSignal.abort() })),
+    ]
     const reasons: unknown[] = []
-    p.start(() => void ran++, (o) => reasons.push(o.rejection?.reason, o.rejection?.never))
+    p.start(
+      () => void ran++,
+      (o) => reasons.push(o.rejection?.reason, o.rejection?.never),
+    )
     const outcome = await p.outcome(work)
     await world.settle()
-    expect([ran, fates.map(codeOf), reasons, outcome.rejection?.reason]).toEqual([0, ['closed', 'closed', 'closed', 'closed'], ['closed', true], 'closed'])
-    expect(fates[0]?.value).toMatchObject({ message: '[closed] refused by p: it was closed; it can never pass', path: 'p' })
+    expect([ran, fates.map(codeOf), reasons, outcome.rejection?.reason]).toEqual([
+      0,
+      ['closed', 'closed', 'closed', 'closed'],
+      ['closed', true],
+      'closed',
+    ])
+    expect(fates[0]?.value).toMatchObject({
+      message: '[closed] refused by p: it was closed; it can never pass',
+      path: 'p',
+    })
     expect(leftIn(world, p)).toEqual(NOTHING)
   })
 
   test('lets running work finish, and its permits go back', async () => {
     const world = new VirtualRuntime()
-    const p = pipeline('p', [deadline({ within: '1s' }), bulkhead({ slots: 2 }), timeout({ after: 200 })], { runtime: world })
+    const p = pipeline('p', [deadline({ within: '1s' }), bulkhead({ slots: 2 }), timeout({ after: 200 })], {
+      runtime: world,
+    })
     const fine = fateOf(p.call(takes(world, 100, 'a')), world)
     const slow = fateOf(p.call(takes(world, 300, 'late')), world)
     p.close()
@@ -36,11 +66,20 @@ describe('close()', () => {
     const world = new VirtualRuntime()
     const p = pipeline('p', [queue({ atMost: '10s' }), bulkhead({ slots: 1 })], { runtime: world })
     const holder = fateOf(p.call(takes(world, 100, 'held')))
-    const waiters = Array.from({ length: 5 }, () => fateOf(p.call(() => 1), world))
+    const waiters = Array.from({ length: 5 }, () =>
+      fateOf(
+        p.call(() => 1),
+        world,
+      ),
+    )
     await world.settle()
     p.close()
     await world.settle()
-    expect([waiters.map(codeOf), waiters.map((w) => w.at), holder.state]).toEqual([Array(5).fill('closed'), Array(5).fill(0), 'pending'])
+    expect([waiters.map(codeOf), waiters.map((w) => w.at), holder.state]).toEqual([
+      Array(5).fill('closed'),
+      Array(5).fill(0),
+      'pending',
+    ])
     await world.advanceAsync(100)
     expect([holder.value, leftIn(world, p), layerOf(p, 'bulkhead')['rooms']]).toEqual(['held', NOTHING, 0])
   })
@@ -51,7 +90,10 @@ describe('close()', () => {
     const world = new VirtualRuntime()
     const error = new Error('upstream')
     const p = pipeline('p', [retry({ backoff: { first: '10s', atMost: '10s' } })], { runtime: world })
-    const fate = fateOf(p.call(() => Promise.reject(error), { idempotent: true }), world)
+    const fate = fateOf(
+      p.call(() => Promise.reject(error), { idempotent: true }),
+      world,
+    )
     await world.settle()
     expect(leftIn(world, p).waiting).toBe(1)
     p.close()
@@ -83,11 +125,17 @@ describe('close()', () => {
     void fateOf(p.call(takes(world, 10, 1)))
     let ended = 0
     for (let i = 0; i < 3; i++) {
-      p.start(() => {}, () => {
-        ended++
-        p.close()
-        p.start(() => {}, () => void ended++)
-      })
+      p.start(
+        () => {},
+        () => {
+          ended++
+          p.close()
+          p.start(
+            () => {},
+            () => void ended++,
+          )
+        },
+      )
     }
     p.close()
     p.close()
@@ -121,19 +169,30 @@ describe('close()', () => {
   test('waiting callers of one pipeline do not take those of another with them', async () => {
     const world = new VirtualRuntime()
     const slots = new Semaphore({ slots: 1 }, world.env('slots'))
-    const [a, b] = ['a', 'b'].map((name) => pipeline(name, [queue(), gate(slots)], { runtime: world })) as [ReturnType<typeof pipeline>, ReturnType<typeof pipeline>]
+    const [a, b] = ['a', 'b'].map((name) => pipeline(name, [queue(), gate(slots)], { runtime: world })) as [
+      ReturnType<typeof pipeline>,
+      ReturnType<typeof pipeline>,
+    ]
     const holder = fateOf(a.call(takes(world, 10, 1)))
     const mine = fateOf(a.call(() => 'a'))
     const theirs = fateOf(b.call(() => 'b'))
     a.close()
     await world.advanceAsync(10)
-    expect([holder.value, codeOf(mine), theirs.value, leftIn(world, a, b), slots.available]).toEqual([1, 'closed', 'b', NOTHING, 1])
+    expect([holder.value, codeOf(mine), theirs.value, leftIn(world, a, b), slots.available]).toEqual([
+      1,
+      'closed',
+      'b',
+      NOTHING,
+      1,
+    ])
   })
 
   test('reaches callers who wait in a layer that a reload has taken out', async () => {
     const world = new VirtualRuntime()
     const error = new Error('upstream')
-    const p = pipeline('p', [queue({ atMost: '10s' }), retry({ backoff: { first: '10s' } }), bulkhead({ slots: 1 })], { runtime: world })
+    const p = pipeline('p', [queue({ atMost: '10s' }), retry({ backoff: { first: '10s' } }), bulkhead({ slots: 1 })], {
+      runtime: world,
+    })
     const failing = fateOf(p.call(() => Promise.reject(error), { idempotent: true }))
     await world.settle()
     const holder = fateOf(p.call(takes(world, 50, 1)))
@@ -154,7 +213,10 @@ test('a wait that nobody ends ends by itself after a reload', async () => {
   const world = new VirtualRuntime()
   const p = pipeline('p', [queue({ atMost: 100 }), bulkhead({ slots: 1 })], { runtime: world })
   void fateOf(p.call(hangs))
-  const waiting = fateOf(p.call(() => 1), world)
+  const waiting = fateOf(
+    p.call(() => 1),
+    world,
+  )
   p.reload([])
   await world.advanceAsync(100)
   expect([codeOf(waiting), waiting.at, world.timers]).toEqual(['queue-timeout', 100, 0])

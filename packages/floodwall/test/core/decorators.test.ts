@@ -12,16 +12,37 @@ describe('keyed, through a pipeline', () => {
     const world = new VirtualRuntime()
     const p = pipeline('p', [keyed({ of: rateLimit({ rate: 1, per: '1h' }) })], { runtime: world })
     const passes = async (key?: string | number) => (await p.outcome(() => 1, key === undefined ? {} : { key })).ok
-    expect([await passes('a'), await passes('a'), await passes('b'), await passes(1), await passes('1'), await passes(), await passes(), await passes('')]).toEqual([
-      true, false, true, true, true, true, false, false,
-    ])
+    expect([
+      await passes('a'),
+      await passes('a'),
+      await passes('b'),
+      await passes(1),
+      await passes('1'),
+      await passes(),
+      await passes(),
+      await passes(''),
+    ]).toEqual([true, false, true, true, true, true, false, false])
     expect(layerOf(p, 'keyed')).toMatchObject({ keys: 5, evicted: 0 })
   })
 
   test('a key from the call’s data', async () => {
-    const p = pipeline('p', [keyed({ of: rateLimit({ rate: 1, per: '1h' }), by: (ask) => (ask as { data?: { user: string } }).data?.user ?? 'nobody' })], { runtime: new VirtualRuntime() })
+    const p = pipeline(
+      'p',
+      [
+        keyed({
+          of: rateLimit({ rate: 1, per: '1h' }),
+          by: (ask) => (ask as { data?: { user: string } }).data?.user ?? 'nobody',
+        }),
+      ],
+      { runtime: new VirtualRuntime() },
+    )
     const passes = async (data?: { user: string }) => (await p.outcome(() => 1, { data })).ok
-    expect([await passes({ user: 'a' }), await passes({ user: 'a' }), await passes({ user: 'b' }), await passes()]).toEqual([true, false, true, true])
+    expect([
+      await passes({ user: 'a' }),
+      await passes({ user: 'a' }),
+      await passes({ user: 'b' }),
+      await passes(),
+    ]).toEqual([true, false, true, true])
   })
 
   test('a slot is held to the end of the work by the key that took it', async () => {
@@ -39,7 +60,9 @@ describe('keyed, through a pipeline', () => {
   test('a breaker per key: one that is down does not open the others', async () => {
     const p = pipeline('p', [keyed({ of: breaker({ consecutive: 2 }) })], { runtime: new VirtualRuntime() })
     for (let i = 0; i < 3; i++) await p.outcome(down, { key: 'sick' })
-    expect(await p.outcome(() => 1, { key: 'sick' })).toMatchObject({ rejection: { reason: 'open', gate: { path: 'p/keyed/breaker' } } })
+    expect(await p.outcome(() => 1, { key: 'sick' })).toMatchObject({
+      rejection: { reason: 'open', gate: { path: 'p/keyed/breaker' } },
+    })
     expect(await p.outcome(() => 1, { key: 'well' })).toMatchObject({ ok: true })
   })
 
@@ -50,10 +73,22 @@ describe('keyed, through a pipeline', () => {
     const p = pipeline('p', [queue({ atMost: 200 }), keyed({ of: bulkhead({ slots: 1 }) })], { runtime: world })
     const held = fateOf(p.call(takes(world, 100, 'held'), { key: 'a' }), world)
     const second = fateOf(p.call(takes(world, 1000, 'second'), { key: 'a' }), world)
-    const third = fateOf(p.call(() => 'third', { key: 'a' }), world)
-    const other = fateOf(p.call(() => 'other', { key: 'b' }), world)
+    const third = fateOf(
+      p.call(() => 'third', { key: 'a' }),
+      world,
+    )
+    const other = fateOf(
+      p.call(() => 'other', { key: 'b' }),
+      world,
+    )
     await world.advanceAsync(200)
-    expect([held.at, codeOf(third), third.at, codeOf(other), other.at]).toEqual([100, 'queue-timeout', 200, 'queue-timeout', 200])
+    expect([held.at, codeOf(third), third.at, codeOf(other), other.at]).toEqual([
+      100,
+      'queue-timeout',
+      200,
+      'queue-timeout',
+      200,
+    ])
     expect(await p.call(() => 'free again', { key: 'b' })).toBe('free again')
     await world.advanceAsync(1000)
     expect([second.value, second.at, leftIn(world, p)]).toEqual(['second', 1100, NOTHING])
@@ -65,14 +100,19 @@ describe('shadow, through a pipeline', () => {
     const world = new VirtualRuntime()
     const p = pipeline('p', [shadow({ of: bulkhead({ slots: 1 }) })], { runtime: world })
     const fates = Array.from({ length: 5 }, (_, i) => fateOf(p.call(takes(world, 10, i))))
-    expect(layerOf(p, 'shadow')).toMatchObject({ wouldRefuse: [{ path: 'p/shadow', reason: 'full', count: 4 }], of: { used: 1 } })
+    expect(layerOf(p, 'shadow')).toMatchObject({
+      wouldRefuse: [{ path: 'p/shadow/bulkhead', reason: 'full', count: 4 }],
+      of: { used: 1 },
+    })
     await world.advanceAsync(10)
     expect([fates.map((f) => f.value), leftIn(world, p)]).toEqual([[0, 1, 2, 3, 4], NOTHING])
   })
 
   test('a shadow breaker learns from what it admitted, and opens in the shadow', async () => {
     const world = new VirtualRuntime()
-    const p = pipeline('p', [shadow({ of: breaker({ consecutive: 2, openFor: '1s', jitter: 0, probes: 1 }) })], { runtime: world })
+    const p = pipeline('p', [shadow({ of: breaker({ consecutive: 2, openFor: '1s', jitter: 0, probes: 1 }) })], {
+      runtime: world,
+    })
     for (let i = 0; i < 4; i++) expect((await p.outcome(down)).ran).toBe(true)
     expect(layerOf(p, 'shadow')).toMatchObject({ of: { state: 'open' }, wouldRefuse: [{ reason: 'open', count: 2 }] })
     world.advance('1s')
@@ -93,7 +133,10 @@ describe('shadow, through a pipeline', () => {
 
   test('a shadow of a keyed gate, and a key of shadows', async () => {
     const world = new VirtualRuntime()
-    for (const layer of [shadow({ of: keyed({ of: rateLimit({ rate: 1, per: '1h' }) }) }), keyed({ of: shadow({ of: rateLimit({ rate: 1, per: '1h' }) }) })]) {
+    for (const layer of [
+      shadow({ of: keyed({ of: rateLimit({ rate: 1, per: '1h' }) }) }),
+      keyed({ of: shadow({ of: rateLimit({ rate: 1, per: '1h' }) }) }),
+    ]) {
       const p = pipeline('p', [layer], { runtime: world })
       for (const key of ['a', 'a', 'b', 'a']) expect(await p.call(() => key, { key })).toBe(key)
       expect(leftIn(world, p)).toEqual(NOTHING)

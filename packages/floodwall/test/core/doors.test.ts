@@ -9,7 +9,12 @@ const world = new VirtualRuntime()
 const shapes: [string, Pipeline][] = [
   ['no layers', pipeline('none', [], { runtime: world })],
   ['gates alone', pipeline('gates', [bulkhead({ slots: 1 })], { runtime: world })],
-  ['gates and policies', pipeline('mixed', [deadline({ within: '1s' }), retry(), bulkhead({ slots: 1 }), timeout({ after: 100 })], { runtime: world })],
+  [
+    'gates and policies',
+    pipeline('mixed', [deadline({ within: '1s' }), retry(), bulkhead({ slots: 1 }), timeout({ after: 100 })], {
+      runtime: world,
+    }),
+  ],
 ]
 
 describe.each(shapes)('%s', (_, p) => {
@@ -43,7 +48,12 @@ describe.each(shapes)('%s', (_, p) => {
   test('outcome never throws: value, error and refusal are values', async () => {
     const error = new Error('x')
     expect(await p.outcome(() => 1)).toMatchObject({ ok: true, value: 1, verdict: 'success', ran: true })
-    expect(await p.outcome(() => Promise.reject(error))).toMatchObject({ ok: false, error, verdict: 'failure', ran: true })
+    expect(await p.outcome(() => Promise.reject(error))).toMatchObject({
+      ok: false,
+      error,
+      verdict: 'failure',
+      ran: true,
+    })
     expect(leftIn(world, p)).toEqual(NOTHING)
   })
 

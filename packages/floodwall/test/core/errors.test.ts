@@ -1,7 +1,20 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
-import { breaker, bulkhead, ConfigError, isConfigError, isRejected, isTimeout, pipeline, rateLimit, RejectedError, Rejection, TimeoutError, timeout } from 'floodwall'
+import {
+  breaker,
+  bulkhead,
+  ConfigError,
+  isConfigError,
+  isRejected,
+  isTimeout,
+  pipeline,
+  RejectedError,
+  Rejection,
+  rateLimit,
+  TimeoutError,
+  timeout,
+} from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { fateOf, hangs } from './fate.ts'
@@ -18,7 +31,12 @@ describe('RejectedError', () => {
   ])('says %o as %s', (rejection, message) => {
     const error = new RejectedError(rejection)
     expect(error.message).toBe(message)
-    expect([error.code, error.path, error.retryAfterMs, error.name]).toEqual([rejection.reason, 'inventory/k', rejection.retryAfterMs, 'RejectedError'])
+    expect([error.code, error.path, error.retryAfterMs, error.name]).toEqual([
+      rejection.reason,
+      'inventory/k',
+      rejection.retryAfterMs,
+      'RejectedError',
+    ])
     expect(String(error)).toBe(`RejectedError: ${message}`)
     expect(inspect(error)).toContain(message)
     expect(error).toBeInstanceOf(Error)
@@ -48,7 +66,13 @@ test('TimeoutError says who gave how long', async () => {
   const fate = fateOf(pipeline('shop', [timeout({ after: '1.5s' })], { runtime: world }).call(hangs))
   await world.advanceAsync('2s')
   expect(fate.value).toBeInstanceOf(TimeoutError)
-  expect(fate.value).toMatchObject({ name: 'TimeoutError', code: 'timeout', path: 'shop/timeout', afterMs: 1500, message: '[timeout] shop/timeout: no answer within 1.5s' })
+  expect(fate.value).toMatchObject({
+    name: 'TimeoutError',
+    code: 'timeout',
+    path: 'shop/timeout',
+    afterMs: 1500,
+    message: '[timeout] shop/timeout: no answer within 1.5s',
+  })
 })
 
 test('ConfigError lists every fault in one line each', () => {
@@ -75,7 +99,19 @@ describe('predicates', () => {
     ])
   })
 
-  test.each([undefined, null, 0, '', 'RejectedError', Symbol('x'), {}, [], () => {}, new Error('x'), { name: 'RejectedError', code: 'open' }])('say no to %s', (value) => {
+  test.each([
+    undefined,
+    null,
+    0,
+    '',
+    'RejectedError',
+    Symbol('x'),
+    {},
+    [],
+    () => {},
+    new Error('x'),
+    { name: 'RejectedError', code: 'open' },
+  ])('say no to %s', (value) => {
     expect([isRejected(value), isTimeout(value), isConfigError(value)]).toEqual([false, false, false])
   })
 
@@ -98,5 +134,7 @@ test('a refusal of an open breaker says why it opened, and when to come back', a
   const world = new VirtualRuntime()
   const p = pipeline('p', [breaker({ consecutive: 2, jitter: 0 })], { runtime: world })
   for (let i = 0; i < 2; i++) await p.call(() => Promise.reject(new Error('down'))).catch(() => {})
-  await expect(p.call(() => 1)).rejects.toThrow('[open] refused by p/breaker: open: 2 calls failed in a row (limit 2); try again in 5s')
+  await expect(p.call(() => 1)).rejects.toThrow(
+    '[open] refused by p/breaker: open: 2 calls failed in a row (limit 2); try again in 5s',
+  )
 })

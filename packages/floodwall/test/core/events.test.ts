@@ -53,7 +53,10 @@ describe('refusals are sampled', () => {
   })
 
   test('each reason and each layer has a count of its own', async () => {
-    const { world, p, events } = heard([breaker({ consecutive: 1, openFor: '1s', jitter: 0, probes: 1 }), rateLimit({ rate: 1, per: '1h', burst: 2 })])
+    const { world, p, events } = heard([
+      breaker({ consecutive: 1, openFor: '1s', jitter: 0, probes: 1 }),
+      rateLimit({ rate: 1, per: '1h', burst: 2 }),
+    ])
     await p.outcome(down)
     await p.outcome(() => 1)
     world.advance('1s')
@@ -73,7 +76,7 @@ describe('refusals are sampled', () => {
   test('what a shadow would have refused is told as such, and admitted', async () => {
     const { p, events } = heard([shadow({ of: bulkhead({ slots: 0 }) })])
     for (let i = 0; i < 3; i++) expect(await p.call(() => i)).toBe(i)
-    expect(events).toMatchObject([{ type: 'refused', path: 'p/shadow', shadow: true, count: 1 }])
+    expect(events).toMatchObject([{ type: 'refused', path: 'p/shadow/bulkhead', shadow: true, count: 1 }])
     expect(p.inspect()['refusals']).toEqual([])
   })
 
@@ -106,9 +109,10 @@ describe('listeners', () => {
     const unhandled: unknown[] = []
     const note = (reason: unknown) => unhandled.push(reason)
     process.on('unhandledRejection', note)
-    p.on(async () => {
+    const later = async () => {
       throw new Error('later')
-    })
+    }
+    p.on(later as () => void)
     await p.outcome(down)
     await world.settle()
     await world.settle()
@@ -156,7 +160,11 @@ describe('listeners', () => {
     const { p } = heard([bulkhead({ slots: 0 })])
     let calls = 0
     p.on(() => {
-      if (calls++ < 1000) p.start(() => {}, () => {})
+      if (calls++ < 1000)
+        p.start(
+          () => {},
+          () => {},
+        )
     })
     await p.outcome(() => 1)
     expect([calls, leftIn(undefined, p)]).toEqual([1, NOTHING])

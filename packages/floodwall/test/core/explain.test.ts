@@ -1,11 +1,35 @@
-import { around, breaker, bulkhead, deadline, gate, keyed, pipeline, queue, rateLimit, retry, Semaphore, shadow, timeout } from 'floodwall'
+import {
+  around,
+  breaker,
+  bulkhead,
+  deadline,
+  gate,
+  keyed,
+  pipeline,
+  queue,
+  rateLimit,
+  retry,
+  Semaphore,
+  shadow,
+  timeout,
+} from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { expect, test } from 'vitest'
 
 const runtime = new VirtualRuntime()
 
 test('explain() says the layers in order, with their settings', () => {
-  const p = pipeline('inventory', [deadline({ within: '800ms' }), retry({ attempts: 3 }), queue(), bulkhead({ slots: 64 }), timeout({ after: '250ms' })], { runtime })
+  const p = pipeline(
+    'inventory',
+    [
+      deadline({ within: '800ms' }),
+      retry({ attempts: 3 }),
+      queue(),
+      bulkhead({ slots: 64 }),
+      timeout({ after: '250ms' }),
+    ],
+    { runtime },
+  )
   expect(p.explain()).toBe(
     [
       'inventory',

@@ -31,11 +31,11 @@ export function codeOf(fate: Fate): unknown {
 }
 
 /** The snapshot of the layer in place `path`, for example 'bulkhead' or 'bulkhead-2'. */
-export function layerOf(of: Pipeline, path: string): Snapshot & { readonly [field: string]: never } {
+export function layerOf(of: Pipeline, path: string): Snapshot {
   const layers = of.inspect()['layers'] as Snapshot[]
   const found = layers.find((layer) => layer['path'] === `${of.path}/${path}`)
   if (found === undefined) throw new Error(`${of.path} has no layer ${path}`)
-  return found as never
+  return found
 }
 
 /** What is left behind: 0 of everything when all calls are over. */
@@ -78,7 +78,5 @@ export const takes =
     new Promise((resolve) => void world.after(ms, () => resolve(value)))
 
 /** Work that fails `ms` from now with `error`, and does not hear its signal. */
-export const failsAfter =
-  (world: VirtualRuntime, ms: number, error: unknown) =>
-  (): Promise<never> =>
-    new Promise((_, reject) => void world.after(ms, () => reject(error)))
+export const failsAfter = (world: VirtualRuntime, ms: number, error: unknown) => (): Promise<never> =>
+  new Promise((_, reject) => void world.after(ms, () => reject(error)))

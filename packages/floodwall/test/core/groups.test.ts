@@ -1,6 +1,19 @@
-import { acquireAll, breaker, bulkhead, cancelAll, type Gate, Permit, pipeline, rateLimit, Rejection, Semaphore, settleAll, type Verdict } from 'floodwall'
-import { VirtualRuntime } from 'floodwall/testing'
 import fc from 'fast-check'
+import {
+  acquireAll,
+  breaker,
+  bulkhead,
+  cancelAll,
+  type Gate,
+  Permit,
+  pipeline,
+  Rejection,
+  rateLimit,
+  Semaphore,
+  settleAll,
+  type Verdict,
+} from 'floodwall'
+import { VirtualRuntime } from 'floodwall/testing'
 import { expect, test } from 'vitest'
 import { ask } from '../support/asks.ts'
 import { layerOf, leftIn, NOTHING } from './fate.ts'
@@ -87,12 +100,22 @@ test('1,000 refusals by the last gate change nothing in the first', async () => 
   const p = pipeline('p', layers, { runtime: world })
   const before = JSON.stringify(['rateLimit', 'breaker', 'bulkhead'].map((path) => ({ ...layerOf(p, path), most: 1 })))
   for (let i = 0; i < 1000; i++) await p.outcome(() => 1)
-  expect(JSON.stringify(['rateLimit', 'breaker', 'bulkhead'].map((path) => ({ ...layerOf(p, path), most: 1 })))).toBe(before)
+  expect(JSON.stringify(['rateLimit', 'breaker', 'bulkhead'].map((path) => ({ ...layerOf(p, path), most: 1 })))).toBe(
+    before,
+  )
 })
 
 test('a rejection names its gate, its numbers and its reason in words', () => {
   const answer = new Semaphore({ slots: 0 }).tryAcquire()
   expect(answer).toBeInstanceOf(Rejection)
-  expect(answer).toMatchObject({ ok: false, reason: 'full', value: 0, limit: 0, retryAfterMs: 0, never: true, why: '0 of 0 slots are taken' })
+  expect(answer).toMatchObject({
+    ok: false,
+    reason: 'full',
+    value: 0,
+    limit: 0,
+    retryAfterMs: 0,
+    never: true,
+    why: '0 of 0 slots are taken',
+  })
   expect(new Rejection({ kind: 'k', path: 'p' }, 'open', 5, 1, 2).why).toBe('open')
 })

@@ -66,11 +66,17 @@ describe('a slot is taken until the work has ended', () => {
 
   test('the slot of an abandoned attempt is taken while the next attempt runs', async () => {
     const world = new VirtualRuntime()
-    const p = pipeline('p', [retry({ attempts: 2, backoff: { first: 1 } }), bulkhead({ slots: 2 }), timeout({ after: 100 })], {
-      runtime: world,
-    })
+    const p = pipeline(
+      'p',
+      [retry({ attempts: 2, backoff: { first: 1 } }), bulkhead({ slots: 2 }), timeout({ after: 100 })],
+      {
+        runtime: world,
+      },
+    )
     let tries = 0
-    const fate = fateOf(p.call(() => (++tries === 1 ? takes(world, 500, 'late')() : takes(world, 50, 'b')()), { idempotent: true }))
+    const fate = fateOf(
+      p.call(() => (++tries === 1 ? takes(world, 500, 'late')() : takes(world, 50, 'b')()), { idempotent: true }),
+    )
     await world.advanceAsync(101)
     expect([tries, used(p)]).toEqual([2, 2])
     await world.advanceAsync(50)
@@ -97,15 +103,18 @@ describe('hold(): the answer is only the head', () => {
     expect(await p.call(() => 2)).toBe(2)
   })
 
-  test.each<Verdict>(['success', 'failure', 'timeout', 'overload', 'ignored'])('an end with %s gives back one slot', async (verdict) => {
-    const world = new VirtualRuntime()
-    const p = pipeline('p', [breaker({ consecutive: 1 }), bulkhead({ slots: 1 })], { runtime: world })
-    const ends: ((verdict: Verdict) => void)[] = []
-    await p.call(streaming(ends))
-    ends[0]?.(verdict)
-    // The breaker is after evidence, and had its evidence with the head.
-    expect([layerOf(p, 'breaker')['state'], leftIn(world, p)]).toEqual(['closed', NOTHING])
-  })
+  test.each<Verdict>(['success', 'failure', 'timeout', 'overload', 'ignored'])(
+    'an end with %s gives back one slot',
+    async (verdict) => {
+      const world = new VirtualRuntime()
+      const p = pipeline('p', [breaker({ consecutive: 1 }), bulkhead({ slots: 1 })], { runtime: world })
+      const ends: ((verdict: Verdict) => void)[] = []
+      await p.call(streaming(ends))
+      ends[0]?.(verdict)
+      // The breaker is after evidence, and had its evidence with the head.
+      expect([layerOf(p, 'breaker')['state'], leftIn(world, p)]).toEqual(['closed', NOTHING])
+    },
+  )
 
   test('an end told twice counts once', async () => {
     const world = new VirtualRuntime()
@@ -159,9 +168,7 @@ describe('hold(): the answer is only the head', () => {
     expect(leftIn(world, p)).toEqual(NOTHING)
     ends[0]?.('success')
     expect(leftIn(world, p)).toEqual(NOTHING)
-    expect(world.events).toEqual([
-      { type: 'lapsed', at: 5000, path: 'p', why: expect.stringContaining('5000 ms') },
-    ])
+    expect(world.events).toEqual([{ type: 'lapsed', at: 5000, path: 'p', why: expect.stringContaining('5000 ms') }])
   })
 
   test('it lapses after five minutes when nobody says more', async () => {
@@ -222,12 +229,31 @@ describe('hold(): the answer is only the head', () => {
     p.start(
       (call, done) => {
         end = call.hold()
-        done({ ok: true, value: 1, error: undefined, verdict: 'success', ran: true, rejection: undefined, retryAfterMs: 0, noRetry: false })
+        done({
+          ok: true,
+          value: 1,
+          error: undefined,
+          verdict: 'success',
+          ran: true,
+          rejection: undefined,
+          retryAfterMs: 0,
+          noRetry: false,
+        })
       },
       () => void order.push('head'),
     )
     p.start(
-      (_, done) => done({ ok: true, value: 2, error: undefined, verdict: 'success', ran: true, rejection: undefined, retryAfterMs: 0, noRetry: false }),
+      (_, done) =>
+        done({
+          ok: true,
+          value: 2,
+          error: undefined,
+          verdict: 'success',
+          ran: true,
+          rejection: undefined,
+          retryAfterMs: 0,
+          noRetry: false,
+        }),
       () => void order.push('next'),
     )
     expect(order).toEqual(['head'])

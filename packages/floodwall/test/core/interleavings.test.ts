@@ -1,7 +1,8 @@
-import { retry } from 'floodwall'
 import fc from 'fast-check'
+import { retry } from 'floodwall'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Chaos, layersOf, NO_REMAINS, type Plan, retriesOf, stepsOf } from './chaos.ts'
+import { Chaos, layersOf, NO_REMAINS, type Plan, stepsOf } from './chaos.ts'
+import { layerOf } from './fate.ts'
 
 // Random calls through random layers: whatever happens, in whatever order, nothing stays in flight.
 
@@ -32,10 +33,22 @@ test('10,000 interleavings without promises', { timeout: 60_000 }, () => {
       expect(chaos.remains()).toEqual(NO_REMAINS)
       world.advance('1d')
       let admitted = false
-      p.start((_, done) => {
-        admitted = true
-        done({ ok: true, value: 1, error: undefined, verdict: 'success', ran: true, rejection: undefined, retryAfterMs: 0, noRetry: false })
-      }, () => {})
+      p.start(
+        (_, done) => {
+          admitted = true
+          done({
+            ok: true,
+            value: 1,
+            error: undefined,
+            verdict: 'success',
+            ran: true,
+            rejection: undefined,
+            retryAfterMs: 0,
+            noRetry: false,
+          })
+        },
+        () => {},
+      )
       expect(admitted).toBe(true)
     }),
     { seed: 1, numRuns: 10_000 },
@@ -78,19 +91,43 @@ function promised(chaos: Chaos, plan: Plan) {
 
 test('retries are at most the ratio of the calls, or the minimum', () => {
   fc.assert(
-    fc.property(fc.constantFrom(0, 0.1, 0.5, 1), fc.nat(5), fc.integer({ min: 1, max: 5 }), fc.array(fc.nat(200), { maxLength: 60 }), (ratio, minimum, attempts, waits) => {
-      // A window that sees the whole run.
-      const chaos = new Chaos([retry({ attempts, backoff: { first: 50, atMost: 50 }, budget: { ratio, minimum, over: '1h' } })])
-      let tries = 0
-      for (const ms of waits) {
-        chaos.p.start((_, done) => (tries++, done({ ok: false, value: undefined, error: 'x', verdict: 'failure', ran: true, rejection: undefined, retryAfterMs: 0, noRetry: false })), () => {}, { idempotent: true })
-        chaos.world.advance(ms)
-      }
-      chaos.world.run()
-      const retries = retriesOf(chaos, 'retry')
-      expect(tries).toBe(waits.length + retries)
-      expect(retries).toBeLessThanOrEqual(ratio === 0 ? 0 : Math.max(minimum, ratio * waits.length))
-    }),
+    fc.property(
+      fc.constantFrom(0, 0.1, 0.5, 1),
+      fc.nat(5),
+      fc.integer({ min: 1, max: 5 }),
+      fc.array(fc.nat(200), { maxLength: 60 }),
+      (ratio, minimum, attempts, waits) => {
+        // A window that sees the whole run.
+        const chaos = new Chaos([
+          retry({ attempts, backoff: { first: 50, atMost: 50 }, budget: { ratio, minimum, over: '1h' } }),
+        ])
+        let tries = 0
+        for (const ms of waits) {
+          chaos.p.start(
+            (_, done) => (
+              tries++,
+              done({
+                ok: false,
+                value: undefined,
+                error: 'x',
+                verdict: 'failure',
+                ran: true,
+                rejection: undefined,
+                retryAfterMs: 0,
+                noRetry: false,
+              })
+            ),
+            () => {},
+            { idempotent: true },
+          )
+          chaos.world.advance(ms)
+        }
+        chaos.world.run()
+        const retries = layerOf(chaos.p, 'retry')['retries'] as number
+        expect(tries).toBe(waits.length + retries)
+        expect(retries).toBeLessThanOrEqual(ratio === 0 ? 0 : Math.max(minimum, ratio * waits.length))
+      },
+    ),
     { seed: 3, numRuns: 500 },
   )
 })

@@ -81,7 +81,12 @@ describe('deadline', () => {
     await outer.call((call) => void (parent = call))
     world.advance(1000)
     const outcome = await inner.outcome(() => (ran = true), { parent: parent as Call })
-    expect([ran, outcome.ran, outcome.rejection?.reason, outcome.rejection?.never]).toEqual([false, false, 'deadline', true])
+    expect([ran, outcome.ran, outcome.rejection?.reason, outcome.rejection?.never]).toEqual([
+      false,
+      false,
+      'deadline',
+      true,
+    ])
     expect([children(parent as Call), leftIn(world, inner, outer)]).toEqual([0, NOTHING])
   })
 })
@@ -103,10 +108,18 @@ describe('within', () => {
   test('ends the operation with a TimeoutError, queue and backoff included', async () => {
     const world = new VirtualRuntime()
     const p = pipeline('p', [queue({ atMost: '10s' }), bulkhead({ slots: 1 })], { runtime: world })
-    const again = pipeline('again', [retry({ backoff: { first: '10s', atMost: '10s' }, attempts: 99 })], { runtime: world })
+    const again = pipeline('again', [retry({ backoff: { first: '10s', atMost: '10s' }, attempts: 99 })], {
+      runtime: world,
+    })
     const holder = fateOf(p.call(hangs), world)
-    const queued = fateOf(p.call(() => 1, { within: 250 }), world)
-    const failing = fateOf(again.call(() => Promise.reject(new Error('x')), { within: 20_000, idempotent: true }), world)
+    const queued = fateOf(
+      p.call(() => 1, { within: 250 }),
+      world,
+    )
+    const failing = fateOf(
+      again.call(() => Promise.reject(new Error('x')), { within: 20_000, idempotent: true }),
+      world,
+    )
     await world.advanceAsync('20s')
     expect([holder.state, codeOf(queued), queued.at, failing.at <= 20_000]).toEqual(['pending', 'deadline', 250, true])
     expect(leftIn(world, again)).toEqual(NOTHING)
@@ -228,7 +241,9 @@ describe('criticality', () => {
     const note = (call: Call) => void seen.push(call.criticality)
     await outer.call(note)
     await sheddable.call(note)
-    await outer.call((parent) => sheddable.call((b) => inner.call(note, { parent: b }), { parent }), { criticality: 'criticalPlus' })
+    await outer.call((parent) => sheddable.call((b) => inner.call(note, { parent: b }), { parent }), {
+      criticality: 'criticalPlus',
+    })
     await outer.call((parent) => inner.call(note, { parent, criticality: 'sheddablePlus' }))
     expect(seen).toEqual(['critical', 'sheddable', 'criticalPlus', 'sheddablePlus'])
   })

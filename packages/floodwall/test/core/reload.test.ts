@@ -1,4 +1,17 @@
-import { type Breaker, breaker, bulkhead, deadline, type FloodEvent, gate, type Layer, pipeline, rateLimit, retry, Semaphore, timeout } from 'floodwall'
+import {
+  type Breaker,
+  breaker,
+  bulkhead,
+  deadline,
+  type FloodEvent,
+  gate,
+  type Layer,
+  pipeline,
+  rateLimit,
+  retry,
+  Semaphore,
+  timeout,
+} from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { fateOf, hangs, layerOf, leftIn, NOTHING, takes } from './fate.ts'
@@ -13,14 +26,24 @@ function shop(layers: Layer[]) {
 
 describe('a reload', () => {
   test('keeps the objects of layers that say the same, also when they are said anew', () => {
-    const said = () => [breaker({ openFor: '2s' }), bulkhead({ slots: 4 }), timeout({ after: '1s' }), retry({ backoff: { first: 5 } })]
+    const said = () => [
+      breaker({ openFor: '2s' }),
+      bulkhead({ slots: 4 }),
+      timeout({ after: '1s' }),
+      retry({ backoff: { first: 5 } }),
+    ]
     const { p, built, events } = shop(said())
     const before = ['breaker', 'bulkhead', 'timeout', 'retry'].map(built)
     p.reload(said())
     expect(['breaker', 'bulkhead', 'timeout', 'retry'].map(built)).toEqual(before)
     expect(built('breaker')).toBe(before[0])
     // Other words for the same span are the same settings.
-    p.reload([breaker({ openFor: 2000 }), bulkhead({ slots: 4 }), timeout({ after: 1000 }), retry({ backoff: { first: '5ms' } })])
+    p.reload([
+      breaker({ openFor: 2000 }),
+      bulkhead({ slots: 4 }),
+      timeout({ after: 1000 }),
+      retry({ backoff: { first: '5ms' } }),
+    ])
     expect(built('breaker')).toBe(before[0])
     expect(built('timeout')).toBe(before[2])
     expect(events).toEqual([
@@ -48,7 +71,9 @@ describe('a reload', () => {
     const { p, built } = shop([breaker(), bulkhead({ slots: 4 }), breaker({ consecutive: 3 })])
     const [first, second, slots] = ['breaker', 'breaker-2', 'bulkhead'].map(built)
     p.reload([bulkhead({ slots: 4 }), breaker(), breaker({ consecutive: 3 })])
-    expect([built('breaker'), built('breaker-2'), built('bulkhead')].map((b, i) => b === [first, second, slots][i])).toEqual([true, true, true])
+    expect(
+      [built('breaker'), built('breaker-2'), built('bulkhead')].map((b, i) => b === [first, second, slots][i]),
+    ).toEqual([true, true, true])
   })
 
   test('takes effect for the next call; calls in flight finish on the chain they began in', async () => {
@@ -66,7 +91,15 @@ describe('a reload', () => {
     await world.settle()
     p.reload([bulkhead({ slots: 2 })])
     let again = 0
-    const next = fateOf(p.call(() => { again++; throw new Error('once') }, { idempotent: true }))
+    const next = fateOf(
+      p.call(
+        () => {
+          again++
+          throw new Error('once')
+        },
+        { idempotent: true },
+      ),
+    )
     await world.advanceAsync(100)
     expect([fate.value, tries, next.state, again]).toEqual(['second', 2, 'failed', 1])
     expect(leftIn(world, p)).toEqual(NOTHING)
@@ -90,7 +123,13 @@ describe('a reload', () => {
     let most = 0
     const work = () => {
       most = Math.max(most, ++running)
-      return new Promise<void>((resolve) => void world.after(100, () => { running--; resolve() }))
+      return new Promise<void>(
+        (resolve) =>
+          void world.after(100, () => {
+            running--
+            resolve()
+          }),
+      )
     }
     const offer = () => Array.from({ length: 10 }, () => fateOf(p.call(work)))
     offer()
@@ -119,11 +158,23 @@ describe('a reload', () => {
 
   test('a function in the options is the same only by identity', () => {
     const by = () => 'k'
-    const keyedBy = (fn: () => string) => ({ kind: 'odd', options: { by: fn }, build: (env: { path: string }) => ({ kind: 'odd', path: env.path, run: (c: never, n: never, d: never) => (n as (c: never, d: never) => void)(c, d) }) }) as unknown as Layer
+    const keyedBy = (fn: () => string) =>
+      ({
+        kind: 'odd',
+        options: { by: fn },
+        build: (env: { path: string }) => ({
+          kind: 'odd',
+          path: env.path,
+          run: (c: never, n: never, d: never) => (n as (c: never, d: never) => void)(c, d),
+        }),
+      }) as unknown as Layer
     const { p, events } = shop([keyedBy(by)])
     p.reload([keyedBy(by)])
     p.reload([keyedBy(() => 'k')])
-    expect(events).toMatchObject([{ kept: 1, changed: 0 }, { kept: 0, changed: 1 }])
+    expect(events).toMatchObject([
+      { kept: 1, changed: 0 },
+      { kept: 0, changed: 1 },
+    ])
   })
 })
 

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { type Call, deadline, pipeline, queue, bulkhead, retry, timeout } from 'floodwall'
+import { bulkhead, type Call, deadline, pipeline, queue, retry, timeout } from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { codeOf, fateOf, hangs, leftIn, NOTHING, takes } from './fate.ts'
@@ -75,7 +75,9 @@ describe('call.signal', () => {
 
   test('parts of an earlier attempt that still run hear of the end of the operation', async () => {
     const world = new VirtualRuntime()
-    const p = pipeline('p', [deadline({ within: 1000 }), retry({ attempts: 2, backoff: { first: 1 } })], { runtime: world })
+    const p = pipeline('p', [deadline({ within: 1000 }), retry({ attempts: 2, backoff: { first: 1 } })], {
+      runtime: world,
+    })
     const signals: AbortSignal[] = []
     const fate = fateOf(
       p.call(
@@ -118,18 +120,21 @@ describe('init.signal', () => {
     expect(p.inspect()['calls']).toMatchObject({ ignored: 1 })
   })
 
-  test.each([['undefined', undefined], ['null', null], ['0', 0], ['a string', 'x'], ['an error', new Error('x')]])(
-    'a reason of %s arrives as the platform gives it',
-    async (_, reason) => {
-      const aborter = new AbortController()
-      const p = pipeline('p', [], { runtime: new VirtualRuntime() })
-      const fate = fateOf(p.call(hangs, { signal: aborter.signal }))
-      aborter.abort(reason)
-      await Promise.resolve()
-      await Promise.resolve()
-      expect([fate.state, fate.value === aborter.signal.reason]).toEqual(['failed', true])
-    },
-  )
+  test.each([
+    ['undefined', undefined],
+    ['null', null],
+    ['0', 0],
+    ['a string', 'x'],
+    ['an error', new Error('x')],
+  ])('a reason of %s arrives as the platform gives it', async (_, reason) => {
+    const aborter = new AbortController()
+    const p = pipeline('p', [], { runtime: new VirtualRuntime() })
+    const fate = fateOf(p.call(hangs, { signal: aborter.signal }))
+    aborter.abort(reason)
+    await Promise.resolve()
+    await Promise.resolve()
+    expect([fate.state, fate.value === aborter.signal.reason]).toEqual(['failed', true])
+  })
 
   test('during the work: the work hears of it, the caller is free', async () => {
     const world = new VirtualRuntime()
@@ -159,8 +164,14 @@ describe('init.signal', () => {
     const aborter = new AbortController()
     const { signal } = aborter
     const holder = fateOf(room.call(takes(world, 500, 'held')))
-    const waiting = fateOf(room.call(() => 1, { signal }), world)
-    const failing = fateOf(again.call(() => Promise.reject(new Error('x')), { signal, idempotent: true }), world)
+    const waiting = fateOf(
+      room.call(() => 1, { signal }),
+      world,
+    )
+    const failing = fateOf(
+      again.call(() => Promise.reject(new Error('x')), { signal, idempotent: true }),
+      world,
+    )
     await world.settle()
     expect([leftIn(world, room, again).waiting, listeners(signal)]).toEqual([2, 2])
     aborter.abort('left')
@@ -190,7 +201,12 @@ describe('init.signal', () => {
   test.each([
     ['an answer', () => 1],
     ['an error', () => Promise.reject(new Error('x'))],
-    ['a throw', () => { throw new Error('x') }],
+    [
+      'a throw',
+      () => {
+        throw new Error('x')
+      },
+    ],
   ])('after %s no listener is left', async (_, work) => {
     const { signal } = new AbortController()
     const p = pipeline('p', [retry({ attempts: 2 }), timeout({ after: 100 })], { runtime: new VirtualRuntime() })

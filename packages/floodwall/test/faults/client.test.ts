@@ -26,56 +26,61 @@ async function six(p: Pipeline, work: (call: Call) => unknown, peer?: BadPeer): 
   await until(() => fates.every((f) => f.state !== 'pending'))
   // The work ends a moment after its caller.
   await until(() => JSON.stringify(leftIn(undefined, p)) === JSON.stringify(NOTHING))
+  // A peer that does not read does not see that the other side has gone.
+  for (const socket of peer?.sockets ?? []) socket.resume()
   await until(() => peer === undefined || peer.sockets.size === 0)
   await until(() => tcp() <= before.tcp && timers() <= before.timers)
   expect(getEventListeners(signal, 'abort').length).toBe(0)
   return fates
 }
 
-const clients = [
-  ['node:http', over],
-  ['fetch', fetched],
-] as const
-
-describe.each(clients)('%s', (name, request) => {
+describe('node:http', () => {
   const peers: [string, (socket: Socket) => void, string][] = [
     ['accepts and never answers', (socket) => void socket.resume(), 'timeout'],
     ['accepts and does not even read', (socket) => void socket.pause(), 'timeout'],
     ['sends one byte of its head, then nothing', (socket) => void socket.resume().write('H'), 'timeout'],
     ['sends its head and one byte, then nothing', (socket) => void socket.resume().write(OK.slice(0, -1)), 'timeout'],
-    ['sends a byte now and then, for ever', (socket) => {
-      socket.resume().write('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')
-      const drip = setInterval(() => socket.write('.'), 10)
-      socket.on('close', () => clearInterval(drip))
-    }, 'timeout'],
+    [
+      'sends a byte now and then, for ever',
+      (socket) => {
+        socket.resume().write('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n')
+        const drip = setInterval(() => socket.write('.'), 10)
+        socket.on('close', () => clearInterval(drip))
+      },
+      'timeout',
+    ],
   ]
 
-  test.each(peers)('a peer that %s: each attempt ends by its timeout, and its socket with it', async (_, onSocket, code) => {
-    await using peer = await BadPeer.listen(onSocket)
-    const p = pipeline('p', layers())
-    const fates = await six(p, request(peer.port), peer)
-    expect(fates.map(codeOf)).toEqual(Array(6).fill(code))
-    // Six calls; of the retries the budget allows three.
-    expect(peer.accepted).toBe(9)
-    expect([layerOf(p, 'timeout')['timeouts'], layerOf(p, 'retry')['retries']]).toEqual([9, 3])
-  })
+  test.each(peers)(
+    'a peer that %s: each attempt ends by its timeout, and its socket with it',
+    async (_, onSocket, code) => {
+      await using peer = await BadPeer.listen(onSocket)
+      const p = pipeline('p', layers())
+      const fates = await six(p, over(peer.port), peer)
+      expect(fates.map(codeOf)).toEqual(Array(6).fill(code))
+      // Six calls; of the retries the budget allows three.
+      expect(peer.accepted).toBe(9)
+      expect([layerOf(p, 'timeout')['timeouts'], layerOf(p, 'retry')['retries']]).toEqual([9, 3])
+    },
+  )
 
   test('a peer that does not read a large body', async () => {
     await using peer = await BadPeer.listen((socket) => void socket.pause())
     const p = pipeline('p', layers('150ms'))
-    const fates = await six(p, request(peer.port, Buffer.alloc(20_000_000)), peer)
+    const fates = await six(p, over(peer.port, Buffer.alloc(20_000_000)), peer)
     expect(fates.map(codeOf)).toEqual(Array(6).fill('timeout'))
   })
 
   test('nobody listens: the error of the platform, by identity, after the tries', async () => {
     const port = await closedPort()
     const errors: unknown[] = []
-    const work = request(port)
+    const work = over(port)
     const p = pipeline('p', layers('5000ms'))
-    const fates = await six(p, (call) => work(call).catch((error: unknown) => (errors.push(error), Promise.reject(error))))
+    const fates = await six(p, (call) =>
+      work(call).catch((error: unknown) => (errors.push(error), Promise.reject(error))),
+    )
     expect(fates.every((f) => f.state === 'failed' && errors.includes(f.value))).toBe(true)
-    const codes = fates.map((f) => codeOf(name === 'fetch' ? { ...f, value: (f.value as Error).cause } : f))
-    expect([codes, errors.length]).toEqual([Array(6).fill('ECONNREFUSED'), 9])
+    expect([fates.map(codeOf), errors.length]).toEqual([Array(6).fill('ECONNREFUSED'), 9])
   })
 
   test('a peer that resets every connection, and one that resets half-way through an answer', async () => {
@@ -86,7 +91,7 @@ describe.each(clients)('%s', (name, request) => {
           else socket.write(head, () => socket.resetAndDestroy())
         })
       })
-      const fates = await six(pipeline('p', layers('5000ms')), request(peer.port), peer)
+      const fates = await six(pipeline('p', layers('5000ms')), over(peer.port), peer)
       expect(fates.every((f) => f.state === 'failed' && f.value instanceof Error)).toBe(true)
       expect(peer.accepted).toBe(9)
     }
@@ -95,7 +100,7 @@ describe.each(clients)('%s', (name, request) => {
   test('a peer that is well', async () => {
     await using peer = await BadPeer.listen((socket) => void socket.once('data', () => socket.end(OK)))
     const p = pipeline('p', layers('5000ms'))
-    const fates = await six(p, request(peer.port), peer)
+    const fates = await six(p, over(peer.port), peer)
     expect([fates.map((f) => f.value), peer.accepted]).toEqual([Array(6).fill('ok'), 6])
   })
 
@@ -104,7 +109,9 @@ describe.each(clients)('%s', (name, request) => {
     const before = timers()
     const p = pipeline('p', layers('10000ms'))
     const aborter = new AbortController()
-    const fates = Array.from({ length: 6 }, () => fateOf(p.call(request(peer.port), { signal: aborter.signal, idempotent: true })))
+    const fates = Array.from({ length: 6 }, () =>
+      fateOf(p.call(over(peer.port), { signal: aborter.signal, idempotent: true })),
+    )
     await until(() => peer.sockets.size === 4)
     expect(leftIn(undefined, p)).toMatchObject({ used: 4, waiting: 2 })
     const reason = new Error('left')
@@ -118,16 +125,78 @@ describe.each(clients)('%s', (name, request) => {
   test('close() while six are under way: two that wait are refused, four end by their timeout', async () => {
     await using peer = await BadPeer.listen((socket) => void socket.resume())
     const p = pipeline('p', layers('100ms'))
-    const fates = Array.from({ length: 6 }, () => fateOf(p.call(request(peer.port), { idempotent: true })))
+    const fates = Array.from({ length: 6 }, () => fateOf(p.call(over(peer.port), { idempotent: true })))
     p.close()
-    await until(() => fates.every((f) => f.state !== 'pending') && peer.sockets.size === 0 && leftIn(undefined, p).used === 0)
-    expect(fates.map(codeOf).sort()).toEqual(['closed', 'closed', 'timeout', 'timeout', 'timeout', 'timeout'])
+    await until(
+      () => fates.every((f) => f.state !== 'pending') && peer.sockets.size === 0 && leftIn(undefined, p).used === 0,
+    )
+    expect(fates.map((f) => String(codeOf(f))).sort((a, b) => a.localeCompare(b))).toEqual([
+      'closed',
+      'closed',
+      'timeout',
+      'timeout',
+      'timeout',
+      'timeout',
+    ])
     expect([peer.accepted, leftIn(undefined, p)]).toEqual([4, NOTHING])
   })
 })
 
-describe('a body that is read later', () => {
-  test('holds its slot until it has been read, or given up', async () => {
+// The sockets of fetch are its own: its pool opens some ahead and keeps them for seconds, whatever becomes of a call.
+describe('fetch', () => {
+  const peers: [
+    what: string,
+    onSocket: (socket: Socket) => void,
+    late: boolean,
+    attempts: number,
+    ends: (f: Fate) => boolean,
+  ][] = [
+    ['never answers', (socket) => void socket.resume(), true, 9, (f) => codeOf(f) === 'timeout'],
+    [
+      'sends its head and one byte, then nothing',
+      (socket) => void socket.resume().write(OK.slice(0, -1)),
+      true,
+      9,
+      (f) => codeOf(f) === 'timeout',
+    ],
+    [
+      'resets',
+      (socket) => void socket.once('data', () => socket.resetAndDestroy()),
+      false,
+      9,
+      (f) => f.value instanceof TypeError,
+    ],
+    ['is well', (socket) => void socket.on('data', () => socket.end(OK)), false, 6, (f) => f.value === 'ok'],
+  ]
+
+  test.each(peers)('a peer that %s: nothing of ours is left', async (_, onSocket, late, attempts, ends) => {
+    await using peer = await BadPeer.listen(onSocket)
+    const p = pipeline('p', layers(late ? '80ms' : '10000ms'))
+    const { signal } = new AbortController()
+    const reasons: unknown[] = []
+    const work = fetched(peer.port)
+    const inner: AbortSignal[] = []
+    const fates = Array.from({ length: 6 }, () =>
+      fateOf(
+        p.call(
+          (call) => (
+            inner.push(call.signal), work(call).catch((error: unknown) => (reasons.push(error), Promise.reject(error)))
+          ),
+          { signal, idempotent: true },
+        ),
+      ),
+    )
+    await until(
+      () =>
+        fates.every((f) => f.state !== 'pending') && JSON.stringify(leftIn(undefined, p)) === JSON.stringify(NOTHING),
+    )
+    expect([fates.every(ends), inner.length, getEventListeners(signal, 'abort').length]).toEqual([true, attempts, 0])
+    // fetch ends with the reason of our signal, by identity: the caller's error is the one that the work saw.
+    expect(fates.every((f) => f.state === 'answered' || reasons.includes(f.value))).toBe(true)
+    expect(inner.filter((one) => one.aborted).length).toBe(layerOf(p, 'timeout')['timeouts'])
+  })
+
+  test('a body that is read later holds its slot until it has been read, or given up', async () => {
     await using peer = await BadPeer.listen((socket) => {
       socket.once('data', () => {
         socket.write(OK.slice(0, -1))

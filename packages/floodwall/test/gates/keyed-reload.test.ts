@@ -108,7 +108,7 @@ describe('C36 a reload of gates by key', () => {
   test('C36 a layer that is no gate changes nothing', () => {
     const house = new House({ of: bulkhead({ slots: 1 }) })
     admitted(house.gate, 0, { key: 'A' })
-    expect(() => house.reload({ of: retry(), max: 1 })).toThrow('expected a gate')
+    expect(() => house.reload({ of: retry(), max: 1 })).toThrow('expected a layer that makes a gate')
     rejected(house.gate, 0, { key: 'A' })
     expect(house.gate.inspect(0)['max']).toBe(10_000)
   })
@@ -124,7 +124,7 @@ describe('C36 a reload of a gate in the shadow', () => {
     expect(shadow({ of: bulkhead({ slots: 3 }) }).build(world.env('api/shadow'), gate)).toBe(gate)
     expect(inside(gate)).toMatchObject({ slots: 3, used: 2 })
     offered(gate, 5, 0)
-    expect(gate.inspect(0)['wouldRefuse']).toEqual([{ path: 'api/shadow', reason: 'full', count: 7 }])
+    expect(gate.inspect(0)['wouldRefuse']).toEqual([{ path: 'api/shadow/bulkhead', reason: 'full', count: 7 }])
     first?.settle('success', 1, 0)
     expect(inside(gate)['used']).toBe(2)
   })
@@ -136,7 +136,9 @@ describe('C36 a reload of a gate in the shadow', () => {
     shadow({ of: breaker({ slowAfter: 1 }) }).build(world.env('api/shadow'), gate)
     expect([gate.holds, gate.timed, inside(gate)['kind']]).toEqual([false, true, 'breaker'])
     permit.settle('success', 1, 0)
-    expect(() => shadow({ of: retry() }).build(world.env('api/shadow'), gate)).toThrow('expected a gate')
+    expect(() => shadow({ of: retry() }).build(world.env('api/shadow'), gate)).toThrow(
+      'expected a layer that makes a gate',
+    )
     expect(inside(gate)['kind']).toBe('breaker')
   })
 

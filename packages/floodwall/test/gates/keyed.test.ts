@@ -198,7 +198,7 @@ describe('what it is made of', () => {
     expect(gate.idle(0)).toBe(true)
   })
 
-  test('a policy has no permits to give: refused when it is built', () => {
-    expect(() => made({ of: retry() })).toThrow('keyed: expected a gate, got the policy "retry"')
+  test('a policy has no permits to give: refused before anything is built', () => {
+    expect(() => made({ of: retry() })).toThrow('keyed.of: expected a layer that makes a gate')
   })
 })

@@ -23,7 +23,7 @@ describe('a gate in the shadow', () => {
     const { gate } = made(bulkhead({ slots: 2 }))
     expect(offered(gate, 100, 0)).toHaveLength(100)
     expect(shown(gate)).toMatchObject({
-      wouldRefuse: [{ path: 'api/shadow', reason: 'full', count: 98 }],
+      wouldRefuse: [{ path: 'api/shadow/bulkhead', reason: 'full', count: 98 }],
       of: { kind: 'bulkhead', used: 2, most: 2 },
     })
   })
@@ -42,7 +42,10 @@ describe('a gate in the shadow', () => {
     const state = () => shown(gate, world.now()).of['state']
     const call = (verdict: 'success' | 'failure') => admitted(gate, world.now()).settle(verdict, 1, world.now())
     for (let i = 0; i < 10; i++) call('failure')
-    expect([state(), shown(gate).wouldRefuse]).toEqual(['open', [{ path: 'api/shadow', reason: 'open', count: 7 }]])
+    expect([state(), shown(gate).wouldRefuse]).toEqual([
+      'open',
+      [{ path: 'api/shadow/breaker', reason: 'open', count: 7 }],
+    ])
     world.advance('1s')
     const probes = offered(gate, 5, world.now())
     expect(probes).toHaveLength(5)
@@ -51,8 +54,8 @@ describe('a gate in the shadow', () => {
     for (const permit of probes.slice(0, 2)) permit.settle('success', 1, world.now())
     expect(state()).toBe('closed')
     expect(shown(gate, world.now()).wouldRefuse).toEqual([
-      { path: 'api/shadow', reason: 'open', count: 7 },
-      { path: 'api/shadow', reason: 'probing', count: 3 },
+      { path: 'api/shadow/breaker', reason: 'open', count: 7 },
+      { path: 'api/shadow/breaker', reason: 'probing', count: 3 },
     ])
   })
 
@@ -68,7 +71,9 @@ describe('a gate in the shadow', () => {
       [1000, 1000, true],
       [2000, 1000, true],
     ])
-    expect(shown(gate, world.now()).wouldRefuse).toEqual([{ path: 'api/shadow', reason: 'rate', count: 2500 }])
+    expect(shown(gate, world.now()).wouldRefuse).toEqual([
+      { path: 'api/shadow/rateLimit', reason: 'rate', count: 2500 },
+    ])
   })
 
   test('a permit that nobody counts ends once like any other', () => {
@@ -97,7 +102,7 @@ describe('a gate in the shadow', () => {
     unreal?.cancel(0)
   })
 
-  test('a policy has nothing to refuse: refused when it is built', () => {
-    expect(() => made(retry())).toThrow('shadow: expected a gate, got the policy "retry"')
+  test('a policy has nothing to refuse: refused before anything is built', () => {
+    expect(() => made(retry())).toThrow('shadow.of: expected a layer that makes a gate')
   })
 })

@@ -205,7 +205,7 @@ describe('on the real runtime', () => {
     const visits = [visit(a, 'one'), visit(a, 'two'), visit(b, 'three'), visit(a, 'four')]
     const outside = a.call(() => void seen.push(['nobody', als.getStore(), als.getStore()]))
     await Promise.all([...visits, outside])
-    expect(seen.sort()).toEqual([
+    expect(seen.sort(([a], [b]) => a.localeCompare(b))).toEqual([
       ['four', 'four', 'four'],
       ['nobody', undefined, undefined],
       ['one', 'one', 'one'],

@@ -1,6 +1,7 @@
 import type { Ask, Gate, Layer, Permit, Snapshot, Verdict } from 'floodwall'
 import { seeded, VirtualRuntime } from 'floodwall/testing'
 import { VERDICTS } from '../support/asks.ts'
+import type { BreakerSnapshot } from '../support/breakers.ts'
 
 /** Longer than any gate here stays shut. */
 const LONG_MS = 10_000
@@ -14,18 +15,27 @@ export interface Bounds {
 
 type Key = string | number
 
+interface Held {
+  readonly permit: Permit
+  readonly key: Key
+}
+
+const AT_ONCE = new Error('at once')
+
 /** Walks at random over one gate, one interleaving after the other. What a gate must keep, it checks on the way. */
 export class Walker {
   private readonly gate: Gate
   private readonly random: () => number
   /** It refuses nobody. */
   private readonly never: boolean
-  /** Left alone, it is as good as new. */
+  /** It counts who is inside: as good as new when all have left. */
+  private readonly counts: boolean
+  /** As good as new when it was left alone for a while. */
   private readonly fills: boolean
   /** As the gate is told; may step back. `newest` is the latest so far. */
   private now = 1000
   private newest = 1000
-  private held: { readonly permit: Permit; readonly key: Key }[] = []
+  private readonly held: Held[] = []
   private readonly perKey: number
   private readonly inAll: number
   private last: Permit | undefined
@@ -39,7 +49,9 @@ export class Walker {
     this.perKey = perKey
     this.inAll = inAll
     this.never = this.gate.kind === 'shadow'
-    this.fills = parts(this.gate.inspect(1000)).some(({ kind }) => kind === 'rateLimit')
+    const kinds = parts(this.gate.inspect(1000)).map(({ kind }) => kind)
+    this.counts = kinds.includes('bulkhead')
+    this.fills = kinds.includes('rateLimit')
   }
 
   /** One interleaving: some steps, then every permit ends; then nothing is in flight, and after a while the next call is admitted. */
@@ -48,7 +60,7 @@ export class Walker {
     while (this.held.length > 0) this.endOne()
     this.expectNothingInFlight()
     const { gate } = this
-    if (gate.holds === true) {
+    if (this.counts) {
       if (gate.idle?.(this.now) !== true) throw new Error('all have left, and it is not idle')
     } else {
       // Not each time: the gates shall come into every state.
@@ -59,7 +71,7 @@ export class Walker {
     }
     const next = this.acquire()
     if (next === undefined) throw new Error('the next call was refused')
-    this.end(next, () => next.cancel(this.now))
+    this.endOne()
     this.expectNothingInFlight()
   }
 
@@ -85,7 +97,7 @@ export class Walker {
       this.held.push({ permit: answer, key })
       this.lent++
       within('inside', this.held.length, 0, this.inAll)
-      within('inside with one key', this.held.filter((other) => other.key === key).length, 0, this.perKey)
+      if (this.perKey < Infinity) within('inside with one key', this.insideWith(key), 0, this.perKey)
       return answer
     }
     if (this.never) throw new Error('a shadow refused')
@@ -93,18 +105,17 @@ export class Walker {
     return undefined
   }
 
-  private endOne(): void {
-    const permit = this.held[this.below(this.held.length)]?.permit
-    if (permit === undefined) return
-    const how = this.below(8)
-    if (how === 7) this.end(permit, () => permit.cancel(this.now))
-    else if (how === 6) this.end(permit, () => this.settleAsAThrow(permit))
-    else this.end(permit, () => permit.settle(VERDICTS[how % 5] as Verdict, this.below(3) * 15, this.now))
+  private insideWith(key: Key): number {
+    return this.held.filter((other) => other.key === key).length
   }
 
-  private end(permit: Permit, how: () => void): void {
-    this.held = this.held.filter((other) => other.permit !== permit)
-    how()
+  private endOne(): void {
+    if (this.held.length === 0) return
+    const { permit } = this.held.splice(this.below(this.held.length), 1)[0] as Held
+    const how = this.below(8)
+    if (how === 7) permit.cancel(this.now)
+    else if (how === 6) this.settleAsAThrow(permit)
+    else permit.settle(VERDICTS[how % 5] as Verdict, this.below(3) * 15, this.now)
     this.ended++
     this.last = permit
     if (permit.open) throw new Error('a permit that was ended is open')
@@ -113,7 +124,7 @@ export class Walker {
   /** As around work that throws at once, with a `finally` that means well. */
   private settleAsAThrow(permit: Permit): void {
     try {
-      throw new Error('at once')
+      throw AT_ONCE
     } catch {
       permit.settle('failure', 0, this.now)
     } finally {
@@ -155,13 +166,14 @@ function check(shown: Snapshot): void {
   else if (shown.kind === 'bulkhead') within('used slots', shown['used'], 0, shown['slots'])
   else if (shown.kind === 'rateLimit')
     within('tokens', shown['tokens'], -(shown['burst'] as number) - 1e-9, shown['burst'])
-  else for (const part of parts(shown).slice(1)) check(part)
+  else check((shown['of'] ?? shown['others']) as Snapshot)
 }
 
 function checkBreaker(shown: Snapshot): void {
-  const { size, free, running, good, bad } = shown['probes'] as Record<string, number>
-  for (const [name, n] of Object.entries({ free, running, good, bad })) within(name, n, 0, size)
-  if (free! + running! + good! + bad! !== size) throw new Error(`probes: ${JSON.stringify(shown['probes'])}`)
+  const { size, free, running, good, bad } = shown['probes'] as BreakerSnapshot['probes']
+  if (Math.min(free, running, good, bad) < 0 || free + running + good + bad !== size) {
+    throw new Error(`probes: ${JSON.stringify(shown['probes'])}`)
+  }
   within('probeInMs', shown['probeInMs'], 0, Number.MAX_VALUE)
 }
 

@@ -1,4 +1,19 @@
-import { breaker, bulkhead, deadline, type Kind, keyed, type Layer, queue, rateLimit, retry, shadow, timeout } from 'floodwall'
+import {
+  balance,
+  breaker,
+  bulkhead,
+  type ConfigError,
+  deadline,
+  isConfigError,
+  type Kind,
+  keyed,
+  type Layer,
+  queue,
+  rateLimit,
+  retry,
+  shadow,
+  timeout,
+} from 'floodwall'
 import { builtIn } from 'floodwall/rules'
 
 // One layer of each kind, with many of its options said. A kind that is new in the table of kinds gets a line here.
@@ -8,6 +23,7 @@ export const kinds: Readonly<Record<string, Kind>> = Object.fromEntries(builtIn)
 /** A layer of each kind, by the kind's name; new ones each time. */
 export function layersOfEachKind(): Record<string, Layer> {
   return {
+    balance: balance({ endpoints: [{ id: 'a' }, { id: 'b' }], each: [bulkhead({ slots: 2 })] }),
     breaker: breaker({ consecutive: 3, slowAfter: '2s' }),
     bulkhead: bulkhead({ slots: 4 }),
     deadline: deadline({ within: '1s', floor: 5 }),
@@ -18,4 +34,32 @@ export function layersOfEachKind(): Record<string, Layer> {
     shadow: shadow({ of: bulkhead({ slots: 1 }) }),
     timeout: timeout({ after: '50ms' }),
   }
+}
+
+/** The least that each kind asks for. */
+export const LEAST: Readonly<Record<string, object>> = {
+  bulkhead: { slots: 1 },
+  deadline: { within: 1 },
+  keyed: { of: layersOfEachKind()['bulkhead'] },
+  rateLimit: { rate: 1 },
+  shadow: { of: layersOfEachKind()['bulkhead'] },
+  timeout: { after: 1 },
+}
+
+/** What is wrong with `options`, in the words of the error; nothing when they are right. */
+export function issues(kind: string, options: unknown): ConfigError['issues'] {
+  try {
+    ;(kinds[kind] as Kind)(options as object)
+  } catch (error) {
+    if (isConfigError(error)) return error.issues
+    throw error
+  }
+  return []
+}
+
+/** The fields of a schema of objects, whatever it is wrapped in. */
+export function entriesOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
+  let at = schema as { wrapped?: unknown; entries?: Record<string, unknown> } | undefined
+  while (at?.wrapped !== undefined) at = at.wrapped as typeof at
+  return at?.entries
 }

@@ -1,6 +1,6 @@
-import { type ConfigError, isConfigError, type Kind } from 'floodwall'
+import type { Kind } from 'floodwall'
 import { expect, test } from 'vitest'
-import { kinds, layersOfEachKind } from './layers-of-each-kind.ts'
+import { entriesOf, issues, kinds, LEAST } from './layers-of-each-kind.ts'
 
 // Options are wrong in many ways; each error names the field, the value and what was expected. Nothing is converted in silence.
 
@@ -24,12 +24,25 @@ const EXPECTED = {
 
 type Takes = keyof typeof EXPECTED
 
-/** Every field of every kind. A field that is new and not here fails the test below. */
-const FIELDS: Readonly<Record<string, Readonly<Record<string, Takes | Readonly<Record<string, Takes>>>>>> = {
+/** What the fields of the basic kinds take, each with words of its own. A field that is new and not here fails the test below. */
+const FIELDS: Readonly<Record<string, Readonly<Record<string, Takes | Readonly<Record<string, Takes>> | null>>>> = {
   breaker: {
-    failureRate: 'share', over: 'span', buckets: 'count', lastCalls: 'count', atLeast: 'count', consecutive: 'count', slowAfter: 'span',
-    openFor: 'span', growth: 'factor', openAtMost: 'span', healthyAfter: 'span', jitter: 'shareOrZero', probes: 'count', probeFailureRate: 'share',
+    failureRate: 'share',
+    over: 'span',
+    buckets: 'count',
+    lastCalls: 'count',
+    atLeast: 'count',
+    consecutive: 'count',
+    slowAfter: 'span',
+    openFor: 'span',
+    growth: 'factor',
+    openAtMost: 'span',
+    healthyAfter: 'span',
+    jitter: 'shareOrZero',
+    probes: 'count',
+    probeFailureRate: 'share',
     probeLapse: 'span',
+    errorCost: null,
   },
   bulkhead: { slots: 'countOrZero' },
   deadline: { within: 'span', floor: 'spanOrZero' },
@@ -47,7 +60,20 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, Takes | Readonly<R
 }
 
 /** Wrong wherever they stand. */
-const NEVER: unknown[] = [Number.NaN, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, -1, '-1s', 'x', '', null, true, [], Symbol('s'), 5n]
+const NEVER: unknown[] = [
+  Number.NaN,
+  Number.NEGATIVE_INFINITY,
+  Number.POSITIVE_INFINITY,
+  -1,
+  '-1s',
+  'x',
+  '',
+  null,
+  true,
+  [],
+  Symbol('s'),
+  5n,
+]
 
 const WRONG: Readonly<Record<Takes, unknown[]>> = {
   span: [...NEVER, 0, '0ms', '60', '1e3s', {}, '999999999999d', 1e16],
@@ -64,87 +90,43 @@ const WRONG: Readonly<Record<Takes, unknown[]>> = {
   by: [...NEVER, 0, 'key', {}],
 }
 
-/** The least that each kind asks for. */
-const LEAST: Readonly<Record<string, object>> = {
-  bulkhead: { slots: 1 },
-  deadline: { within: 1 },
-  keyed: { of: layersOfEachKind()['bulkhead'] },
-  rateLimit: { rate: 1 },
-  shadow: { of: layersOfEachKind()['bulkhead'] },
-  timeout: { after: 1 },
-}
-
-function issues(kind: string, options: unknown): ConfigError['issues'] {
-  try {
-    ;(kinds[kind] as Kind)(options as object)
-  } catch (error) {
-    if (isConfigError(error)) return error.issues
-    throw error
-  }
-  return []
-}
-
-function entriesOf(schema: unknown): Record<string, unknown> | undefined {
-  let at = schema as { wrapped?: unknown; entries?: Record<string, unknown> } | undefined
-  while (at?.wrapped !== undefined) at = at.wrapped as typeof at
-  return at?.entries
-}
-
-test('every field of every kind is in the table', () => {
-  const shape = (entries: Record<string, unknown>): unknown =>
-    Object.fromEntries(Object.entries(entries).map(([name, schema]) => [name, entriesOf(schema) === undefined ? 0 : shape(entriesOf(schema) as never)]))
-  const table = (fields: object): unknown =>
-    Object.fromEntries(Object.entries(fields).map(([name, takes]) => [name, typeof takes === 'string' ? 0 : table(takes as object)]))
-  const found = Object.fromEntries(Object.entries(kinds).map(([name, kind]) => [name, shape(entriesOf(kind.options) ?? {})]))
-  expect(found).toEqual(table(FIELDS))
+test('every field of these kinds is in the table', () => {
+  const named = Object.keys(FIELDS).map((kind) => [
+    kind,
+    Object.keys(entriesOf((kinds[kind] as Kind).options) ?? {}).sort(),
+  ])
+  expect(Object.fromEntries(named)).toEqual(
+    Object.fromEntries(Object.entries(FIELDS).map(([kind, fields]) => [kind, Object.keys(fields).sort()])),
+  )
 })
 
 const rows = Object.entries(FIELDS).flatMap(([kind, fields]) =>
   Object.entries(fields).flatMap(([field, takes]): [string, string, Takes, (value: unknown) => object][] => {
     const least = LEAST[kind] ?? {}
+    // Tested with its kind.
+    if (takes === null) return []
     if (typeof takes === 'string') return [[kind, field, takes, (value) => ({ ...least, [field]: value })]]
-    return Object.entries(takes).map(([inner, what]) => [kind, `${field}.${inner}`, what, (value) => ({ ...least, [field]: { [inner]: value } })])
+    return Object.entries(takes).map(([inner, what]) => [
+      kind,
+      `${field}.${inner}`,
+      what,
+      (value) => ({ ...least, [field]: { [inner]: value } }),
+    ])
   }),
 )
 
 test.each(rows)('%s.%s takes no wrong value', (kind, field, takes, withValue) => {
   for (const value of WRONG[takes]) {
-    expect(issues(kind, withValue(value)), String(value)).toEqual([{ path: `${kind}.${field}`, value: expect.any(String), expected: EXPECTED[takes] }])
+    expect(issues(kind, withValue(value)), String(value)).toEqual([
+      { path: `${kind}.${field}`, value: expect.any(String), expected: EXPECTED[takes] },
+    ])
   }
 })
 
-test.each(Object.keys(kinds))('%s: all of them are said at once, in one message', (kind) => {
+test.each(Object.keys(FIELDS))('%s: all of them are said at once, in one message', (kind) => {
   const fields = Object.entries(FIELDS[kind] ?? {}).filter(([, takes]) => typeof takes === 'string')
   const wrong = Object.fromEntries(fields.map(([field]) => [field, Number.NaN]))
-  expect(issues(kind, { ...LEAST[kind], ...wrong }).map((issue) => issue.path)).toEqual(fields.map(([field]) => `${kind}.${field}`))
-})
-
-test.each(Object.keys(kinds))('%s knows its fields', (kind) => {
-  const known = Object.keys(FIELDS[kind] ?? {}).join(', ')
-  expect(issues(kind, { ...LEAST[kind], colour: 'red' })).toEqual([{ path: `${kind}.colour`, value: '"red"', expected: `no such field; known: ${known}` }])
-})
-
-test('nested fields are known too', () => {
-  expect(issues('retry', { backoff: { frist: 1 } })).toEqual([{ path: 'retry.backoff.frist', value: '1', expected: 'no such field; known: first, factor, atMost' }])
-})
-
-test.each(Object.keys(kinds))('%s takes an object, or nothing where nothing is required', (kind) => {
-  for (const options of [null, 5, 'x', true]) expect(issues(kind, options)).toEqual([{ path: kind, value: String(typeof options === 'string' ? '"x"' : options), expected: 'an object of options' }])
-  const required = Object.keys(LEAST[kind] ?? {})
-  expect(issues(kind, {})).toEqual(required.map((field) => ({ path: `${kind}.${field}`, value: 'undefined', expected: 'this field (it is required)' })))
-  expect(issues(kind, undefined)).toHaveLength(required.length)
-})
-
-test('values are shown short and on one line, whatever they are', () => {
-  const show = (value: unknown) => issues('timeout', { after: value })[0]?.value
-  const circular: Record<string, unknown> = {}
-  circular['self'] = circular
-  expect(show('a\nb')).toBe('"a\\nb"')
-  expect(show(circular)).toBe('an object')
-  expect(show(() => 1)).toBe('a function')
-  expect(show(Symbol('s'))).toBe('Symbol(s)')
-  expect(show(5n)).toBe('5')
-  expect(show({ toJSON: () => undefined })).toBe('an object')
-  expect(show('x'.repeat(100))?.length).toBe(81)
-  expect(show('redis://me:pw@host')).toBe('"redis://***@host"')
+  expect(issues(kind, { ...LEAST[kind], ...wrong }).map((issue) => issue.path)).toEqual(
+    fields.map(([field]) => `${kind}.${field}`),
+  )
 })

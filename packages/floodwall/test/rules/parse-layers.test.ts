@@ -28,7 +28,12 @@ describe('a good document', () => {
     const text = JSON.stringify(document)
     const p = pipeline('shop', parseLayers(JSON.parse(text)), { runtime: new VirtualRuntime() })
     expect(await p.call(() => 1)).toBe(1)
-    expect(p.explain().split('\n').map((row) => row.trim().split(' ')[1])).toEqual([undefined, 'deadline', 'retry', 'breaker', 'keyed', 'shadow', 'timeout'])
+    expect(
+      p
+        .explain()
+        .split('\n')
+        .map((row) => row.trim().split(' ')[1]),
+    ).toEqual([undefined, 'deadline', 'retry', 'breaker', 'keyed', 'shadow', 'timeout'])
     expect(JSON.stringify(document)).toBe(text)
   })
 
@@ -50,14 +55,24 @@ describe('a bad document', () => {
 
   test.each([null, 5, 'breaker', [], ['breaker']])('an entry of %o is no layer', (entry) => {
     const [issue] = faults([entry])
-    expect(issue).toMatchObject({ path: 'shop[0]', expected: expect.stringContaining('an object with a kind: rateLimit, breaker') })
+    expect(issue).toMatchObject({
+      path: 'shop[0]',
+      expected: expect.stringContaining('an object with a kind: rateLimit, breaker'),
+    })
   })
 
-  test.each([undefined, null, 5, '', 'Breaker', 'brekaer', {}])('a kind of %o is unknown, and the known ones are listed', (kind) => {
-    expect(faults([{ kind }])).toEqual([
-      { path: 'shop[0].kind', value: expect.any(String), expected: expect.stringContaining('one of rateLimit, breaker, bulkhead') },
-    ])
-  })
+  test.each([undefined, null, 5, '', 'Breaker', 'brekaer', {}])(
+    'a kind of %o is unknown, and the known ones are listed',
+    (kind) => {
+      expect(faults([{ kind }])).toEqual([
+        {
+          path: 'shop[0].kind',
+          value: expect.any(String),
+          expected: expect.stringContaining('one of rateLimit, breaker, bulkhead'),
+        },
+      ])
+    },
+  )
 
   test('lists every fault of every layer, with its place', () => {
     const document = [
@@ -92,9 +107,12 @@ describe('a bad document', () => {
   })
 
   test('layers within each other have a depth', () => {
-    const nested = (depth: number): unknown => (depth === 0 ? { kind: 'bulkhead', slots: 1 } : { kind: 'shadow', of: nested(depth - 1) })
+    const nested = (depth: number): unknown =>
+      depth === 0 ? { kind: 'bulkhead', slots: 1 } : { kind: 'shadow', of: nested(depth - 1) }
     expect(parseLayers([nested(3)])).toHaveLength(1)
-    expect(faults([nested(4)])).toEqual([{ path: 'shop[0].of.of.of.of', value: expect.any(String), expected: 'at most 4 layers within each other' }])
+    expect(faults([nested(4)])).toEqual([
+      { path: 'shop[0].of.of.of.of', value: expect.any(String), expected: 'at most 4 layers within each other' },
+    ])
     expect(paths([nested(5000)])).toEqual(['shop[0].of.of.of.of'])
   })
 
@@ -106,7 +124,10 @@ describe('a bad document', () => {
   })
 
   test('a kind without `of` says that it has no such field', () => {
-    expect(faults([{ kind: 'timeout', after: 1, of: { kind: 'bulkhead', slots: 1 } }])[0]).toMatchObject({ path: 'shop[0].of', expected: 'no such field; known: after' })
+    expect(faults([{ kind: 'timeout', after: 1, of: { kind: 'bulkhead', slots: 1 } }])[0]).toMatchObject({
+      path: 'shop[0].of',
+      expected: 'no such field; known: after',
+    })
   })
 
   test('the values in it are shown short, in one line, without credentials', () => {
@@ -117,7 +138,10 @@ describe('a bad document', () => {
   })
 
   test('nothing has been made, and the same document mended is good', () => {
-    const document = [{ kind: 'bulkhead', slots: 1 }, { kind: 'timeout', after: 'x' }]
+    const document = [
+      { kind: 'bulkhead', slots: 1 },
+      { kind: 'timeout', after: 'x' },
+    ]
     expect(paths(document)).toEqual(['shop[1].after'])
     ;(document[1] as { after: unknown }).after = 5
     expect(parseLayers(document)).toHaveLength(2)

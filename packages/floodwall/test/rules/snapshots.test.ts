@@ -67,7 +67,11 @@ describe.each(Object.keys(kinds))('inspect() of %s', (kind) => {
     const p = pipeline('shop', [layer()], { runtime: world })
     const before = p.inspect()
     const text = JSON.stringify(before)
-    for (let i = 0; i < 5; i++) p.start((_, done) => done(answered(1)), () => {})
+    for (let i = 0; i < 5; i++)
+      p.start(
+        (_, done) => done(answered(1)),
+        () => {},
+      )
     expect(JSON.stringify(before)).toBe(text)
   })
 })
@@ -87,7 +91,12 @@ test('a pipeline shows itself, and every layer with a path of its own', async ()
     refusals: [],
     listenerFailures: 0,
   })
-  expect((snapshot['layers'] as Snapshot[]).map((layer) => layer['path'])).toEqual(['shop/breaker', 'shop/retry', 'shop/bulkhead', 'shop/breaker-2'])
+  expect((snapshot['layers'] as Snapshot[]).map((layer) => layer['path'])).toEqual([
+    'shop/breaker',
+    'shop/retry',
+    'shop/bulkhead',
+    'shop/breaker-2',
+  ])
 })
 
 test('a policy without inspect() is shown by kind and path', () => {

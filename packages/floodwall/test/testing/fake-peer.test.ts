@@ -41,7 +41,11 @@ test('by script: at once, after a time, or never again the same', async () => {
   world.advance(7)
   const fates = [1, 2, 3].map(() => fateOf(p.call(peer.work), world))
   await world.advanceAsync(1000)
-  expect(fates.map((f) => [f.at, codeOf(f)])).toEqual([[7, 'answered'], [57, error], [107, 'timeout']])
+  expect(fates.map((f) => [f.at, codeOf(f)])).toEqual([
+    [7, 'answered'],
+    [57, error],
+    [107, 'timeout'],
+  ])
   expect([fates[0]?.value, peer.arrived, peer.running, world.timers]).toEqual([7, 3, 0, 0])
 })
 

@@ -1,6 +1,6 @@
+import fc from 'fast-check'
 import { breaker, type FloodEvent, pipeline, retry, timeout } from 'floodwall'
 import { seeded, VirtualRuntime } from 'floodwall/testing'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
 describe('timers', () => {
@@ -11,7 +11,9 @@ describe('timers', () => {
         const fired: [number, number][] = []
         spans.forEach((ms, i) => void world.after(ms, () => fired.push([i, world.now()])))
         world.advance(50)
-        const expected = spans.map((ms, i) => [i, 1000 + ms] as [number, number]).sort((a, b) => a[1] - b[1] || a[0] - b[0])
+        const expected = spans
+          .map((ms, i) => [i, 1000 + ms] as [number, number])
+          .sort((a, b) => a[1] - b[1] || a[0] - b[0])
         expect([fired, world.timers]).toEqual([expected, 0])
       }),
       { seed: 5, numRuns: 300 },
@@ -88,14 +90,17 @@ describe('time', () => {
     expect(world.now()).toBe(1505.5)
   })
 
-  test.each([Number.NaN, -1, '5 s', 'soon', undefined, Number.POSITIVE_INFINITY])('does not move by %s', async (span) => {
-    const world = new VirtualRuntime()
-    let fired = false
-    world.after(10, () => (fired = true))
-    expect(() => world.advance(span as number)).toThrow(RangeError)
-    await expect(world.advanceAsync(span as number)).rejects.toThrow('expected a span such as 250 or "1.5s"')
-    expect([world.now(), fired]).toEqual([0, false])
-  })
+  test.each([Number.NaN, -1, '5 s', 'soon', undefined, Number.POSITIVE_INFINITY])(
+    'does not move by %s',
+    async (span) => {
+      const world = new VirtualRuntime()
+      let fired = false
+      world.after(10, () => (fired = true))
+      expect(() => world.advance(span as number)).toThrow(RangeError)
+      await expect(world.advanceAsync(span as number)).rejects.toThrow('expected a span such as 250 or "1.5s"')
+      expect([world.now(), fired]).toEqual([0, false])
+    },
+  )
 })
 
 describe('advance and advanceAsync', () => {
@@ -112,8 +117,11 @@ describe('advance and advanceAsync', () => {
         })
       }
       await world[kind](20)
-      const expected = kind === 'advance' ? ['timer 10', 'timer 20'] : ['timer 10', 'reaction 10', 'timer 20', 'reaction 20']
-      expect(log.slice(0, 4).sort()).toEqual(kind === 'advance' ? expect.arrayContaining(expected) : [...expected].sort())
+      const expected =
+        kind === 'advance' ? ['timer 10', 'timer 20'] : ['timer 10', 'reaction 10', 'timer 20', 'reaction 20']
+      expect(log.slice(0, 4).sort()).toEqual(
+        kind === 'advance' ? expect.arrayContaining(expected) : [...expected].sort(),
+      )
       if (kind === 'advanceAsync') expect(log).toEqual(expected)
     }
   })
@@ -190,7 +198,11 @@ describe('chance', () => {
 test('same seed, same history: a thousand calls that fail, wait, time out and break', async () => {
   const history = async (seed: number): Promise<FloodEvent[]> => {
     const world = new VirtualRuntime({ seed })
-    const layers = [retry({ budget: { ratio: 1 } }), breaker({ failureRate: 0.6, atLeast: 10, openFor: 500 }), timeout({ after: 80 })]
+    const layers = [
+      retry({ budget: { ratio: 1 } }),
+      breaker({ failureRate: 0.6, atLeast: 10, openFor: 500 }),
+      timeout({ after: 80 }),
+    ]
     const p = pipeline('p', layers, { runtime: world })
     for (let i = 0; i < 1000; i++) {
       void p
@@ -198,7 +210,9 @@ test('same seed, same history: a thousand calls that fail, wait, time out and br
           () => {
             const ms = world.random() * 120
             const bad = world.random() < 0.5
-            return new Promise((resolve, reject) => void world.after(ms, () => (bad ? reject(new Error('x')) : resolve(1))))
+            return new Promise(
+              (resolve, reject) => void world.after(ms, () => (bad ? reject(new Error('x')) : resolve(1))),
+            )
           },
           { idempotent: true },
         )

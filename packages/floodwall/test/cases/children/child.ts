@@ -6,10 +6,18 @@ export function child(script: string, args: readonly string[] = [], flags: reado
   const path = fileURLToPath(new URL(script, import.meta.url))
   return new Promise((resolve, reject) => {
     // Killed after 30 s: a script that does not end by itself fails here, whatever it printed.
-    execFile(process.execPath, [...flags, path, ...args], { timeout: 30_000, encoding: 'utf8' }, (error, stdout, stderr) => {
-      if (error !== null) return reject(new Error(`${script} ${args.join(' ')} did not end well:\n${stdout}${stderr}`, { cause: error }))
-      if (stderr !== '') return reject(new Error(`${script} ${args.join(' ')} complained:\n${stderr}`))
-      resolve(JSON.parse(stdout.trim().split('\n').at(-1) ?? 'null'))
-    })
+    execFile(
+      process.execPath,
+      [...flags, path, ...args],
+      { timeout: 30_000, encoding: 'utf8' },
+      (error, stdout, stderr) => {
+        if (error !== null)
+          return reject(
+            new Error(`${script} ${args.join(' ')} did not end well:\n${stdout}${stderr}`, { cause: error }),
+          )
+        if (stderr !== '') return reject(new Error(`${script} ${args.join(' ')} complained:\n${stderr}`))
+        resolve(JSON.parse(stdout.trim().split('\n').at(-1) ?? 'null'))
+      },
+    )
   })
 }

@@ -22,4 +22,10 @@ await made(5000)
 const first = await made(20_000)
 const growth = []
 for (let round = 0; round < 4; round++) growth.push((await made(20_000)) - first)
-console.log(JSON.stringify({ megabytes: Math.max(...growth), shared: shared.inspect(0), timers: process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length }))
+console.log(
+  JSON.stringify({
+    megabytes: Math.max(...growth),
+    shared: shared.inspect(0),
+    timers: process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length,
+  }),
+)

@@ -18,4 +18,6 @@ for (let i = 0; i < 10_000; i++) await p.call(work, init).catch(() => failed++)
 // The timer of a list is given back when the turn is over.
 await new Promise((resolve) => setImmediate(resolve))
 const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
-console.log(JSON.stringify({ tries: tries > 10_000, failed, listeners: getEventListeners(signal, 'abort').length, timers }))
+console.log(
+  JSON.stringify({ tries: tries > 10_000, failed, listeners: getEventListeners(signal, 'abort').length, timers }),
+)

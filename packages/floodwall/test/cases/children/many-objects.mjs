@@ -1,9 +1,30 @@
 // Thousands of gates and pipelines, used once or never, and then the end of the script.
-import { breaker, bulkhead, Breaker, deadline, pipeline, queue, rateLimit, retry, timeout, TokenBucket } from 'floodwall'
+import {
+  Breaker,
+  breaker,
+  bulkhead,
+  deadline,
+  pipeline,
+  queue,
+  rateLimit,
+  retry,
+  TokenBucket,
+  timeout,
+} from 'floodwall'
 
 const [mode] = process.argv.slice(2)
-const layers = [deadline({ within: '30s' }), retry(), queue(), breaker(), rateLimit({ rate: 5 }), bulkhead({ slots: 3 }), timeout({ after: '20s' })]
-const gates = Array.from({ length: 5000 }, () => new Breaker()).concat(Array.from({ length: 100 }, () => new TokenBucket({ rate: 1 })))
+const layers = [
+  deadline({ within: '30s' }),
+  retry(),
+  queue(),
+  breaker(),
+  rateLimit({ rate: 5 }),
+  bulkhead({ slots: 3 }),
+  timeout({ after: '20s' }),
+]
+const gates = Array.from({ length: 5000 }, () => new Breaker()).concat(
+  Array.from({ length: 100 }, () => new TokenBucket({ rate: 1 })),
+)
 const pipelines = Array.from({ length: 5000 }, (_, i) => pipeline(`p${i}`, layers))
 
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length

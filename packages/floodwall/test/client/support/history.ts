@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { Cluster } from '../../../src/algorithms/cluster/cluster.ts'
 import type { Member } from '../../../src/algorithms/cluster/member.ts'
 import { type BreakerState, breakerStates } from '../../../src/algorithms/gates/breaker-settings.ts'
@@ -181,4 +182,17 @@ export class History {
   private one<const T>(choices: readonly T[]): T {
     return choices[Math.floor(this.random() * choices.length)] as T
   }
+}
+
+/** So many lives, by seeds that are the same in every run. Throws at the first that breaks a promise, with its seed. */
+export function lives(active: boolean, runs: number, steps: number): void {
+  fc.assert(
+    fc.property(fc.integer(), (seed) => {
+      const history = new History(seed, active)
+      history.live(steps)
+      history.heal()
+      history.end()
+    }),
+    { seed: 20_240_607 + steps, numRuns: runs },
+  )
 }
