@@ -1,9 +1,15 @@
 import type { Init } from '../core/init.ts'
 
-/** The fields of an {@link Init}, and the rest. Absent stays absent. */
-export function splitAbout<T extends Init>(all: T): { about: Init; rest: Omit<T, keyof Init> } {
-  const { parent, within, signal, criticality, cost, key, idempotent, data, classify, ...rest } = all
-  const fields = { parent, within, signal, criticality, cost, key, idempotent, data, classify }
+/** What a caller may say about a request besides the request itself: an {@link Init}, whose `method` is called `route` here. */
+export interface About extends Omit<Init, 'method'> {
+  /** A name for requests that cost alike, from a small set: `'GET /items/:id'`. Default: the HTTP method. */
+  readonly route?: string
+}
+
+/** The fields of an {@link About}, and the rest. Absent stays absent. */
+export function splitAbout<T extends About>(all: T): { about: Init; rest: Omit<T, keyof About> } {
+  const { parent, within, signal, criticality, cost, key, route, idempotent, data, classify, ...rest } = all
+  const fields = { parent, within, signal, criticality, cost, key, method: route, idempotent, data, classify }
   const about = Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null))
-  return { about, rest: rest as Omit<T, keyof Init> }
+  return { about, rest }
 }

@@ -1,5 +1,6 @@
 import type { Endpoint } from '../core/init.ts'
 import { show } from '../core/schema.ts'
+import { unsent } from './unsent.ts'
 
 /** Where an endpoint listens. */
 export interface Target {
@@ -19,9 +20,8 @@ export function targetOf({ id, address = id }: Endpoint): Target {
   const url = parsed(address)
   if (url === null || !isOrigin(url)) {
     const expected = 'expected "host:port", "http://host:port" or "https://host:port"'
-    throw Object.assign(new TypeError(`endpoint ${show(id)}: ${expected}, got ${show(address)}`), {
-      code: 'ERR_INVALID_URL',
-    })
+    const error = new TypeError(`endpoint ${show(id)}: ${expected}, got ${show(address)}`)
+    throw unsent(Object.assign(error, { code: 'ERR_INVALID_URL' }))
   }
   const secure = url.protocol === 'https:'
   return {

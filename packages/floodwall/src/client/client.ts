@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import type { Cluster } from '../algorithms/cluster/cluster.ts'
 import type { Call } from '../core/call.ts'
-import { ConfigError, rejectedError } from '../core/errors.ts'
+import { ConfigError } from '../core/errors.ts'
 import type { Listener } from '../core/event.ts'
 import type { Snapshot } from '../core/gate.ts'
-import type { Init } from '../core/init.ts'
+import type { Endpoint, Init } from '../core/init.ts'
 import type { Layer } from '../core/layer.ts'
 import { judge } from '../core/leaf.ts'
 import type { Classify, Outcome } from '../core/outcome.ts'
@@ -16,8 +16,8 @@ import { balance } from '../policies/balance.ts'
 import { deadline } from '../policies/deadline.ts'
 import { retry } from '../policies/retry.ts'
 import { timeout } from '../policies/timeout.ts'
-import { Exchange, type Wire } from './exchange.ts'
-import { type Fetch, type FetchInit, fetchWire, splitInit } from './fetch.ts'
+import { Exchange, valueOf, type Wire } from './exchange.ts'
+import { type Fetch, type FetchInit, fetchWire, sender, splitInit } from './fetch.ts'
 import { Pools } from './pools.ts'
 import { type RequestOptions, requestWire, splitOptions } from './request.ts'
 import type { ResponseData } from './undici.ts'
@@ -84,44 +84,44 @@ export class Client {
    */
   async call<T>(work: (call: Call) => T | PromiseLike<T>, init: Init = {}): Promise<T> {
     const attempt: Next = (call, done) => {
-      const judged = (error: unknown) =>
+      const answered = (value: T) => done(judge(call, true, value))
+      const threw = (error: unknown) =>
         done(connectionOf(error) === 'made' ? judge(call, false, error) : outcomeOfError(call, error))
       let result: T | PromiseLike<T>
       try {
         result = work(call)
       } catch (error) {
-        return judged(error)
+        return threw(error)
       }
-      Promise.resolve(result).then((value) => done(judge(call, true, value)), judged)
+      Promise.resolve(result).then(answered, threw)
     }
     const outcome = await new Promise<Outcome<unknown>>((resolve) => this.pipeline.start(attempt, resolve, init))
-    if (outcome.ok) return outcome.value as T
-    throw outcome.rejection === undefined ? outcome.error : rejectedError(outcome.rejection)
+    return valueOf(outcome as Outcome<T>)
   }
 
   /**
    * `fetch` to an endpoint of the cluster: `path` begins with a slash. Takes what fetch takes, and what an `Init` has. Redirects are not
-   * followed unless `options.fetch` does: they would leave the cluster. The endpoint's slot is held until the body is over.
+   * followed, unless you say so to an `options.fetch` of yours: they would leave the cluster. The endpoint's slot is held until the body is over.
    */
-  fetch(path: string, init: FetchInit = {}): Promise<Response> {
-    return this.exchange(() => {
-      const { request, about } = splitInit(path, init)
-      return { wire: fetchWire(path, request, this.pools, this.settings.fetch), about }
-    })
+  async fetch(path: string, init: FetchInit = {}): Promise<Response> {
+    const { request, about } = splitInit(path, init)
+    const own = this.settings.fetch
+    if (own === undefined && request.redirect === 'follow')
+      throw new TypeError('redirects are not followed: they would leave the cluster')
+    const send =
+      own === undefined ? await sender(this.pools) : (_: Endpoint, url: string, i: RequestInit) => own(url, i)
+    return this.exchange(fetchWire(path, request, send), about)
   }
 
   /** `request` of undici to an endpoint of the cluster, several times as fast as fetch. Rejects where undici is not installed. */
-  request(options: RequestOptions): Promise<ResponseData> {
-    return this.exchange(() => {
-      const { request, about } = splitOptions(options)
-      return { wire: requestWire(request, this.pools), about }
-    })
+  async request(options: RequestOptions): Promise<ResponseData> {
+    const { request, about } = splitOptions(options)
+    return this.exchange(await requestWire(request, this.pools), about)
   }
 
-  private async exchange<A>(prepare: () => { wire: Wire<A>; about: Init }): Promise<A> {
-    const { wire, about } = prepare()
+  private exchange<A>(wire: Wire<A>, init: Init): Promise<A> {
     const { classify, settings } = this
-    return new Exchange(wire, { init: about, classify, bodyMs: settings.bodyAtMost }).run(this.pipeline)
+    return new Exchange(wire, { init, classify, bodyMs: settings.bodyAtMost }).run(this.pipeline)
   }
 
   /** Calls `listener` for each event of the client's layers; those of the endpoints are told where the cluster was made. */

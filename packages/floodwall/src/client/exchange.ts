@@ -20,8 +20,10 @@ export interface Wire<A> {
   whole(): boolean
   status(answer: A): number
   header(answer: A, name: string): string | null | undefined
-  /** Calls `ended` when the body is over; false when there is none to wait for. */
-  follow(answer: A, ended: Ended): boolean
+  /** There is a body to wait for. */
+  hasBody(answer: A): boolean
+  /** Calls `ended` when the body is over. */
+  follow(answer: A, ended: Ended): void
   /** Nobody will read the body. */
   discard(answer: A): void
 }
@@ -51,8 +53,7 @@ export class Exchange<A> {
     })
     this.over = true
     for (const answer of this.answers) if (answer !== outcome.value) this.wire.discard(answer)
-    if (outcome.ok) return outcome.value as A
-    throw outcome.rejection === undefined ? outcome.error : rejectedError(outcome.rejection)
+    return valueOf(outcome as Outcome<A>)
   }
 
   private readonly attempt: Next = (call, done) => {
@@ -65,9 +66,13 @@ export class Exchange<A> {
       },
       (error: unknown) => {
         untie()
-        done(outcomeOfError(call, error, this.classify, !this.wire.whole()))
+        this.broke(call, error, done)
       },
     )
+  }
+
+  private broke(call: Call, error: unknown, done: Done): void {
+    done(outcomeOfError(call, error, this.classify, !this.wire.whole()))
   }
 
   private arrived(call: Call, answer: A, controller: AbortController, done: Done): void {
@@ -83,18 +88,19 @@ export class Exchange<A> {
 
   /** The slot stays taken, and the caller's abort is heard, until the body is over. */
   private hold(call: Call, answer: A, controller: AbortController): void {
+    if (!this.wire.hasBody(answer)) return
     const { init, bodyMs } = this.options
-    let release: ((verdict: Verdict) => void) | undefined
+    const release = call.hold(bodyMs)
     const unties: (() => void)[] = []
     const ended: Ended = (verdict) => {
       for (const untie of unties) untie()
-      release?.(verdict)
+      release(verdict)
     }
-    if (!this.wire.follow(answer, ended)) return
-    release = call.hold(bodyMs)
+    this.wire.follow(answer, ended)
     controller.signal.addEventListener('abort', () => ended('ignored'), { once: true })
-    for (const signal of [init.signal, init.parent?.signal])
-      if (signal !== undefined) unties.push(tie(signal, controller))
+    for (const signal of [init.signal, init.parent?.signal]) {
+      if (signal !== undefined && !controller.signal.aborted) unties.push(tie(signal, controller))
+    }
   }
 
   private outcomeOf(call: Call, answer: A): Outcome<unknown> {
@@ -112,6 +118,12 @@ export class Exchange<A> {
   private get classify(): Classify | undefined {
     return this.options.init.classify ?? this.options.classify
   }
+}
+
+/** The answer; throws the work's own error, or that of the refusal. */
+export function valueOf<T>(outcome: Outcome<T>): T {
+  if (outcome.ok) return outcome.value
+  throw outcome.rejection === undefined ? outcome.error : rejectedError(outcome.rejection)
 }
 
 /** `controller` is aborted when `signal` is, with the same reason; returns the untying. */

@@ -1,14 +1,14 @@
 import type { Endpoint, Init } from '../core/init.ts'
 import { show } from '../core/schema.ts'
-import { splitAbout } from './about.ts'
+import { type About, splitAbout } from './about.ts'
 import { targetOf } from './address.ts'
 import type { Wire } from './exchange.ts'
 import type { Pools } from './pools.ts'
 import { isRepeatable, isStream, isWhole } from './request-body.ts'
-import { discardResponse, followResponse } from './response-body.ts'
+import { discardResponse, followResponse, hasBody } from './response-body.ts'
 
-/** What `fetch` takes, and what an {@link Init} has. */
-export type FetchInit = Omit<RequestInit, 'signal' | keyof Init> & Init
+/** What `fetch` takes, and what is said about the request. */
+export type FetchInit = Omit<RequestInit, keyof About> & About
 
 /** Any function like the global `fetch`. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -22,24 +22,29 @@ export function splitInit(path: string, init: FetchInit): { request: RequestInit
   // Read now: what is wrong here is no endpoint's fault.
   const request: RequestInit = { redirect: 'manual', ...rest, method, headers: new Headers(rest.headers) }
   if (isStream(body)) Object.assign(request, { duplex: 'half' })
-  return { request, about: { idempotent: isRepeatable(method, body), ...about } }
+  return { request, about: { method, idempotent: isRepeatable(method, body), ...about } }
 }
 
-/** Sends with `own`, or undici over the endpoint's pool, or the global fetch. */
-export function fetchWire(path: string, request: RequestInit, pools: Pools, own?: Fetch): Wire<Response> {
-  const send = async (endpoint: Endpoint, signal: AbortSignal): Promise<Response> => {
-    const url = targetOf(endpoint).origin + path
-    if (own !== undefined) return own(url, { ...request, signal })
-    const undici = await pools.load()
-    if (undici === undefined) return fetch(url, { ...request, signal })
-    if (request.redirect === 'follow') throw new TypeError('redirects are not followed: they would leave the cluster')
-    return undici.fetch(url, { ...request, signal, dispatcher: pools.of(endpoint, undici) })
-  }
+/** How a request gets to an endpoint. */
+type Send = (endpoint: Endpoint, url: string, init: RequestInit) => Promise<Response>
+
+/** With undici over the endpoint's pool; where it is not installed, with the global fetch, which has pools that we cannot close. */
+export async function sender(pools: Pools): Promise<Send> {
+  const undici = await pools.load()
+  if (undici === undefined) return (_, url, init) => fetch(url, init)
+  return (endpoint, url, init) => undici.fetch(url, { ...init, dispatcher: pools.of(endpoint, undici) })
+}
+
+export function fetchWire(path: string, request: RequestInit, send: Send): Wire<Response> {
   return {
-    send: (call, signal) => send(call.endpoint as Endpoint, signal),
+    async send({ endpoint }, signal) {
+      const to = endpoint as Endpoint
+      return send(to, targetOf(to).origin + path, { ...request, signal })
+    },
     whole: () => isWhole(request.body),
     status: (response) => response.status,
     header: (response, name) => response.headers.get(name),
+    hasBody,
     follow: followResponse,
     discard: discardResponse,
   }

@@ -1,5 +1,5 @@
 import type { Endpoint, Init } from '../core/init.ts'
-import { splitAbout } from './about.ts'
+import { type About, splitAbout } from './about.ts'
 import type { Wire } from './exchange.ts'
 import { checkPath } from './fetch.ts'
 import type { Pools } from './pools.ts'
@@ -7,8 +7,8 @@ import { isRepeatable, isWhole } from './request-body.ts'
 import { followStream } from './response-body.ts'
 import type { ResponseData } from './undici.ts'
 
-/** What is sent, and what an {@link Init} has. */
-export interface RequestOptions extends Init {
+/** What is sent, and what is said about the request. */
+export interface RequestOptions extends About {
   /** Begins with a slash. */
   readonly path: string
   /** Default GET. */
@@ -22,35 +22,32 @@ export interface RequestOptions extends Init {
 /** Answers that are thrown away are read up to this, in bytes: cheaper than a new connection. */
 const DUMP_BYTES = 16_384
 
-type Sent = Omit<RequestOptions, keyof Init>
+type Sent = Omit<RequestOptions, keyof About>
 
 /** What is sent, and what floodwall is told about it. Throws a TypeError on a path that is none. */
 export function splitOptions(options: RequestOptions): { request: Sent; about: Init } {
   checkPath(options.path)
   const { about, rest } = splitAbout(options)
   const method = (rest.method ?? 'GET').toUpperCase()
-  return { request: { ...rest, method }, about: { idempotent: isRepeatable(method, rest.body), ...about } }
+  return { request: { ...rest, method }, about: { method, idempotent: isRepeatable(method, rest.body), ...about } }
 }
 
-export function requestWire(request: Sent, pools: Pools): Wire<ResponseData> {
-  const send = async (endpoint: Endpoint, signal: AbortSignal): Promise<ResponseData> => {
-    const undici = await pools.load()
-    if (undici === undefined) throw new Error('client.request() needs undici: npm install undici@7')
-    return pools.of(endpoint, undici).request({ ...request, signal })
-  }
+/** Throws where undici is not installed: that is no endpoint's fault. */
+export async function requestWire(request: Sent, pools: Pools): Promise<Wire<ResponseData>> {
+  const undici = await pools.load()
+  if (undici === undefined) throw new Error('client.request() needs undici: npm install undici@7')
   return {
-    send: (call, signal) => send(call.endpoint as Endpoint, signal),
+    async send({ endpoint }, signal) {
+      return pools.of(endpoint as Endpoint, undici).request({ ...request, signal })
+    },
     whole: () => isWhole(request.body),
     status: ({ statusCode }) => statusCode,
     header: ({ headers }, name) => {
       const value = headers[name]
       return Array.isArray(value) ? value[0] : value
     },
-    follow(answer, ended) {
-      if (request.method === 'HEAD' || isEmpty(answer)) return false
-      followStream(answer.body, ended)
-      return true
-    },
+    hasBody: (answer) => request.method !== 'HEAD' && !isEmpty(answer),
+    follow: ({ body }, ended) => followStream(body, ended),
     discard({ body }) {
       body.on('error', () => {})
       body.dump({ limit: DUMP_BYTES }).catch(() => {})

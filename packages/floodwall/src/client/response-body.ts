@@ -16,6 +16,8 @@ interface NodeStream {
   readonly errored?: unknown
 }
 
+type Read = () => Promise<unknown>
+
 const READERS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const
 
 const isNodeStream = (body: unknown): body is NodeStream =>
@@ -26,33 +28,36 @@ export function followStream(stream: NodeStream, ended: Ended): void {
   stream.once('close', () => ended(stream.errored == null ? 'success' : 'ignored'))
 }
 
-/** Calls `ended` when the body of what fetch returned is over; false when there is none to wait for. */
-export function followResponse(response: Response, ended: Ended): boolean {
+/** True for what fetch returned with a body that ends. */
+export function hasBody(response: Response): boolean {
   const body: unknown = bodyOf(response)
-  if (isNodeStream(body)) {
-    followStream(body, ended)
-    return true
-  }
-  if (!(body instanceof ReadableStream)) return false
+  return isNodeStream(body) || body instanceof ReadableStream
+}
+
+/** Calls `ended` when the body of what fetch returned is over. */
+export function followResponse(response: Response, ended: Ended): void {
+  const body: unknown = bodyOf(response)
+  if (isNodeStream(body)) return followStream(body, ended)
   let open = true
   watch(response, (verdict) => {
     if (open) ended(verdict)
     open = false
   })
-  return true
 }
 
 /** Nobody will read it. */
 export function discardResponse(response: Response): void {
   const body: unknown = bodyOf(response)
-  if (isNodeStream(body)) body.on('error', () => {}) && body.destroy()
-  else if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {})
+  if (isNodeStream(body)) {
+    body.on('error', () => {})
+    body.destroy()
+  } else if (body instanceof ReadableStream && !body.locked) body.cancel().catch(() => {})
 }
 
 function watch(response: Response, ended: Ended): void {
   for (const name of READERS) {
-    const read = (response as Partial<Record<string, () => Promise<unknown>>>)[name]
-    if (typeof read === 'function') define(response, name, { value: () => reading(response, read, ended) })
+    const read: unknown = Reflect.get(response, name)
+    if (typeof read === 'function') define(response, name, { value: () => reading(response, read as Read, ended) })
   }
   let watched: ReadableStream | undefined
   define(response, 'body', {
@@ -75,7 +80,7 @@ function define(response: Response, name: string, property: PropertyDescriptor):
   Object.defineProperty(response, name, { configurable: true, ...property })
 }
 
-function reading(response: Response, read: () => Promise<unknown>, ended: Ended): Promise<unknown> {
+function reading(response: Response, read: Read, ended: Ended): Promise<unknown> {
   const { bodyUsed } = response
   const result = read.call(response)
   // Who reads twice gets an error, and the first reading goes on.

@@ -179,9 +179,14 @@ export class Balance implements Policy {
 
 /** Nothing was sent: was the connection refused, or did it take too long? */
 function connectFault(error: unknown): { how: 'refused' | 'timeout'; why: string } {
-  const code = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined
-  const why = typeof code === 'string' ? code : 'unknown'
+  // What fetch throws has its code inside.
+  const why = codeOf(error) ?? codeOf((error as { cause?: unknown } | null | undefined)?.cause) ?? 'unknown'
   return { how: /TIMEOUT|TIMEDOUT/.test(why) ? 'timeout' : 'refused', why }
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined
+  return typeof code === 'string' ? code : undefined
 }
 
 function withoutRetry(outcome: Outcome<unknown>): Outcome<unknown> {

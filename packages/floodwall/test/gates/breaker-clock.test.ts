@@ -42,9 +42,10 @@ describe('C06 the wall clock steps back one hour', () => {
     for (let i = 0; i < 5; i++) admitted(gate, now + 900 * i).settle('failure', 1, now + 900 * i)
     const earlier = now + 3600 - HOUR_MS
     admitted(gate, earlier).settle('success', 1, earlier)
+    admitted(gate, earlier).settle('failure', 1, earlier)
     expect(gate.state(earlier)).toBe('open')
-    expect(rejected(gate, earlier)).toMatchObject({ retryAfterMs: 5000, value: 5 / 6, limit: 5 / 6 })
-    expect(rejected(gate, earlier).why).toBe('open: 5 of 6 calls failed in the last 10s (83.3 %, limit 83.3 %)')
+    expect(rejected(gate, earlier)).toMatchObject({ retryAfterMs: 5000, value: 6 / 7, limit: 5 / 6 })
+    expect(rejected(gate, earlier).why).toBe('open: 6 of 7 calls failed in the last 10s (85.7 %, limit 83.3 %)')
   })
 
   test('C06 long health is not won by a step back, nor lost by one', () => {

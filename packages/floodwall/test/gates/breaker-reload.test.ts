@@ -120,8 +120,8 @@ describe('C36 statistics over a reload', () => {
       scene.world.advance(100)
     }
     expect(scene.changes).toEqual(['closed -> open'])
-    // The 50th result, at 4.9 s, completes the minimum.
-    expect(scene.events[0]?.at).toBe(4900)
+    // The 50th result, at 4.9 s, completes the minimum and is a success: the next failure opens.
+    expect(scene.events[0]?.at).toBe(5000)
   })
 
   test('C36 (h) two reloads in one tick: the last one holds', () => {

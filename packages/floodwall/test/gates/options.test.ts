@@ -178,13 +178,13 @@ describe('defaults are those of the comments', () => {
     expect(Object.isFrozen(layer.options)).toBe(true)
   })
 
-  test('a breaker with no options at all opens at the 20th result with 10 failures', () => {
+  test('a breaker with no options at all opens at the 20th result when it is the 10th failure', () => {
     const world = new VirtualRuntime()
     const gate = breaker().build(world.env()) as Breaker
     for (let i = 0; i < 20; i++) {
       expect(gate.state(0)).toBe('closed')
       const permit = gate.tryAcquire(ask(0))
-      if (permit.ok) permit.settle(i % 2 === 0 ? 'failure' : 'success', 1, 0)
+      if (permit.ok) permit.settle(i % 2 === 1 ? 'failure' : 'success', 1, 0)
     }
     expect(gate.state(0)).toBe('open')
   })

@@ -104,7 +104,9 @@ export class NaiveBreaker {
     const window = this.results.slice(-lastCalls)
     const failures = window.filter((ok) => !ok).length
     const row = this.results.length - 1 - this.results.lastIndexOf(true)
-    const rate = failures > 0 && window.length >= Math.min(atLeast, lastCalls) && failures * OF >= parts * window.length
+    // Who answers is not cut off.
+    const rate =
+      window.at(-1) === false && window.length >= Math.min(atLeast, lastCalls) && failures * OF >= parts * window.length
     return rate || row >= consecutive
   }
 

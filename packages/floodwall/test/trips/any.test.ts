@@ -9,7 +9,7 @@ function both(): AnyTrip {
 
 describe('any of several trips', () => {
   test.each([
-    ['the first opens', 'fsfsfsfsfs', 10],
+    ['the first opens', 'sfsfsfsfsf', 10],
     ['the second opens', 'sfff', 4],
     ['both open', 'fff', 3],
     ['neither opens', 'sffsffsff', 0],

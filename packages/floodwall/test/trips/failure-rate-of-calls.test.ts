@@ -15,10 +15,11 @@ describe('the failure rate over the last calls', () => {
     [0.5, 1, 1, 's', 0],
     [0.5, 1, 1, 'ssf', 3],
     [0.5, 2, 4, 'f', 0],
-    [0.5, 2, 4, 'fs', 2], // exactly the share, completed by a success
+    [0.5, 2, 4, 'fs', 0], // exactly the share, but who answers is not cut off
+    [0.5, 2, 4, 'sf', 2],
     [0.5, 4, 4, 'fff', 0],
-    [0.5, 4, 4, 'fffs', 4], // atLeast exactly
-    [0.5, 4, 4, 'ffss', 4],
+    [0.5, 4, 4, 'ffsf', 4], // atLeast exactly
+    [0.5, 4, 4, 'ffss', 0],
     [0.5, 4, 4, 'fsss', 0],
     [0.5, 4, 4, 'fsssf', 0], // the first has left
     [0.5, 4, 4, 'fsssff', 6],
@@ -26,7 +27,7 @@ describe('the failure rate over the last calls', () => {
     [1, 3, 3, 'sff', 0],
     [1, 3, 3, 'sfff', 4],
     [0.34, 3, 3, 'fss', 0],
-    [0.33, 3, 3, 'fss', 3],
+    [0.33, 3, 3, 'ssf', 3],
     // A minimum that the window can never hold is the window.
     [0.5, 5, 4, 'ffff', 4],
     [0.5, 1000, 4, 'fff', 0],

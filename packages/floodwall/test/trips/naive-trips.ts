@@ -5,10 +5,10 @@ export interface Result {
   readonly at: number
 }
 
-/** Opens when calls >= atLeast and failures / calls >= share, by the definition; the share is a fraction of whole numbers. */
+/** Opens when the last one failed, calls >= atLeast and failures / calls >= share, by the definition; the share is a fraction of whole numbers. */
 export function tooMany(results: readonly Result[], atLeast: number, parts: number, of: number): boolean {
   const failures = results.filter(({ failed }) => failed).length
-  return failures > 0 && results.length >= atLeast && failures * of >= parts * results.length
+  return results.at(-1)?.failed === true && results.length >= atLeast && failures * of >= parts * results.length
 }
 
 /** Those of the window that ends at `now`: whole buckets, the current one included. */

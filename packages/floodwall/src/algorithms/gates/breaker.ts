@@ -22,7 +22,7 @@ import { Probes } from './probes.ts'
 // Source: the circuit breaker of Nygard, "Release It!" (2007), with the states of resilience4j; generations as in gobreaker; leases for
 // probes, which none of them has. Closed lets pass and counts; open refuses; half-open lends a few probes and refuses the rest.
 //
-// failureRate 0.5, atLeast 20, openFor 5 s, probes 3: the 20th result with 10 failures opens; 5 s later three calls pass; two successes
+// failureRate 0.5, atLeast 20, openFor 5 s, probes 3: the 20th result, when it is the 10th failure, opens; 5 s later three calls pass; two successes
 // close, two failures open for 10 s.
 //
 // Invariants: every state but `open` has a way out that does not need time, and `open` has one that needs nothing but time, since the end
@@ -126,7 +126,7 @@ export class Breaker implements Gate {
     if (permit.generation !== this.generation) return
     this.lent--
     if (verdict === 'success' && this.at === 'closed') {
-      // The common end. A success can open too: the one that completes the minimum.
+      // The common end. Trips that judge in batches can open on it.
       if (this.trip.record(verdict, tookMs, now, permit.tag)) this.open(this.trip.explain(now), now)
       return
     }
@@ -140,8 +140,10 @@ export class Breaker implements Gate {
     if (this.at === 'metricsOnly') {
       if (says === NOTHING) return
       const told = this.exceeded
-      this.exceeded = this.record(says, tookMs, now, permit.tag)
-      if (this.exceeded && !told) this.tell('metricsOnly', 'metricsOnly', `would open: ${this.trip.explain(now)}`, now)
+      const exceeds = this.record(says, tookMs, now, permit.tag)
+      // Told once, until it is well below again: a success in between is no recovery.
+      this.exceeded = exceeds || (told && this.trip.nearness(now) >= 1)
+      if (exceeds && !told) this.tell('metricsOnly', 'metricsOnly', `would open: ${this.trip.explain(now)}`, now)
     } else if (this.at === 'halfOpen') {
       if (!this.probes.giveBack(permit.tag) || says === NOTHING) return
       const decision = this.probes.record(says === GOOD)

@@ -6,13 +6,14 @@ import type { Trip } from './trip.ts'
 
 // Did too large a share of the calls fail lately?
 //
-// Source: the failure-rate breaker of Hystrix and resilience4j. The rate is judged after every result, a success included (the success
-// that completes the minimum can open), and only with enough calls: 1 of 1 is not an outage.
+// Source: the failure-rate breaker of Hystrix and resilience4j, judged only with enough calls: 1 of 1 is not an outage. Those judge after
+// every result. Here a success opens nothing: a window forgets old successes before it forgets an outage, so five seconds after a short
+// outage the share of failures rises while every call succeeds, and the target that has just answered would be cut off.
 //
-// 20 calls, 12 bad, share 0.5: 12 / 20 >= 0.5, so the 20th result opens. Divided, not multiplied: 0.07 · 100 is 7.000000000000001, and
+// 20 calls, 12 bad, share 0.5, the last one bad: 12 / 20 >= 0.5, so the 20th result opens. Divided, not multiplied: 0.07 · 100 is 7.000000000000001, and
 // 7 of 100 would not reach a limit of 7 %.
 //
-// Invariant: opens if and only if calls >= atLeast and failures / calls >= share, over the window that ends now.
+// Invariant: opens if and only if a failure comes and then calls >= atLeast and failures / calls >= share, over the window that ends now.
 
 const CALLS = 0
 const FAILURES = 1
@@ -33,11 +34,10 @@ export class FailureRate implements Trip {
   record(verdict: Verdict, _tookMs: number, now: number): boolean {
     const { ring } = this
     ring.add(CALLS, 1, now)
-    if (verdict !== 'success') ring.add(FAILURES, 1, now)
-    const failures = ring.total(FAILURES, now)
-    if (failures === 0) return false
+    if (verdict === 'success') return false
+    ring.add(FAILURES, 1, now)
     const calls = ring.total(CALLS, now)
-    return calls >= this.atLeast && failures / calls >= this.share
+    return calls >= this.atLeast && ring.total(FAILURES, now) / calls >= this.share
   }
 
   reset(now: number): void {
@@ -85,9 +85,12 @@ export class FailureRateOfCalls implements Trip {
 
   record(verdict: Verdict): boolean {
     const { ring } = this
-    ring.push(verdict === 'success' ? 0 : FAILED_BIT)
-    const failures = ring.total(0)
-    return failures > 0 && ring.calls >= this.atLeast && failures / ring.calls >= this.share
+    if (verdict === 'success') {
+      ring.push(0)
+      return false
+    }
+    ring.push(FAILED_BIT)
+    return ring.calls >= this.atLeast && ring.total(0) / ring.calls >= this.share
   }
 
   reset(): void {
