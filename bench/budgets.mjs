@@ -19,6 +19,9 @@ export const budgets = {
   'idle pipelines': { bytes: 1024, timers: 0 },
   'idle pipelines, used': { bytes: 1024, timers: 0 },
 
+  'pick + settle, 100 endpoints': { ns: 200 },
+  'pick + settle, 10000 endpoints': { ns: 400 },
+
   // 1.05 is what a prototype with five layers cost; single medians of this method agree to about 3 % and it cannot be
   // trusted below 10 %.
   'floodwall gateway': { ratio: 1.15 },

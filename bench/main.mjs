@@ -3,11 +3,12 @@ import { spawnSync } from 'node:child_process'
 import { overruns } from './budgets.mjs'
 import { markdown, table, writeJson } from './lib/report.mjs'
 import { help, parse, UsageError } from './lib/usage.mjs'
+import { cluster } from './suites/cluster.mjs'
 import { gateway } from './suites/gateway.mjs'
 import { hot } from './suites/hot.mjs'
 import { idle } from './suites/idle.mjs'
 
-const suites = [hot, idle, gateway]
+const suites = [hot, idle, gateway, cluster]
 
 async function main(argv) {
   const options = parse(argv, suites)
@@ -22,10 +23,16 @@ async function main(argv) {
   const rows = await suite.run(names, options, (what) => {
     process.stderr.write(`[${((Date.now() - started) / 1000).toFixed(0).padStart(4)} s] ${what}\n`)
   })
-  process.stdout.write(options.markdown ? markdown(rows, suite.markdown) : table(rows, suite.columns))
+  // A suite of several tables shows and writes its rows itself.
+  const { show = oneTable(suite), writeJson: write = writeJson } = suite
+  process.stdout.write(show(rows, options.markdown))
   process.stdout.write(`\nsuite ${suite.name}, Node ${node}\n`)
-  if (options.json !== undefined) writeJson(options.json, suite.name, node, rows)
+  if (options.json !== undefined) write(options.json, suite.name, node, rows)
   if (options.check && rows.some((row) => overruns(row).length > 0)) process.exitCode = 1
+}
+
+function oneTable({ columns, markdown: shorter }) {
+  return (rows, asMarkdown) => (asMarkdown ? markdown(rows, shorter) : table(rows, columns))
 }
 
 function versionOf(node) {

@@ -3,11 +3,11 @@
 import { library } from './library.mjs'
 import { studies } from './studies.mjs'
 
-const { study, row, contender, seeds, floodwall } = JSON.parse(process.argv[2])
-const { rows, measure } = studies.find(({ name }) => name === study)
-const what = rows.find(({ name }) => name === row)
+const { study: which, row: name, contender, seeds, floodwall } = JSON.parse(process.argv[2])
+const study = studies.find((one) => one.name === which)
+const row = study.rows.find((one) => one.name === name)
 const loaded = await library(floodwall)
 const found = []
-for (let seed = 1; seed <= seeds; seed++) found.push(await measure(what, contender, seed, loaded))
+for (let seed = 1; seed <= seeds; seed++) found.push(await study.measure(row, contender, seed, loaded))
 process.stdout.write(JSON.stringify(found))
 process.exit(0) // opossum keeps timers of worlds that have ended

@@ -1,12 +1,9 @@
-// The library under test and its virtual world, from the same build.
+// The library under test and its virtual world, from the same build. Further parts are loaded by those who need them.
 import { pathToFileURL } from 'node:url'
 import { floodwall } from '../hot/floodwall.mjs'
 
 export async function library(file) {
-  const own = await floodwall(file)
-  const testing =
-    file === undefined
-      ? await import('floodwall/testing')
-      : await import(new URL('testing/index.js', pathToFileURL(file)).href)
-  return { ...own, ...testing }
+  const part = (name) =>
+    import(file === undefined ? `floodwall/${name}` : new URL(`${name}/index.js`, pathToFileURL(file)).href)
+  return { ...(await floodwall(file)), ...(await part('testing')), part }
 }

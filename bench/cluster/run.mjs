@@ -27,9 +27,19 @@ export class Run {
     return this.world.now() - START_MS
   }
 
-  /** What a fleet is made of, see contenders. */
+  /** What a fleet is made of, see contenders. Here a probe that fails is no new isolation: `isolated` hears of each once. */
   scene(endpoints, isolated = (_endpoint) => {}) {
-    return { world: this.world, begins: endpoints.map((e) => (answer) => e.begin(answer)), isolated }
+    const out = new Set()
+    return {
+      world: this.world,
+      begins: endpoints.map((e) => (answer) => e.begin(answer)),
+      isolated(endpoint) {
+        if (!out.has(endpoint)) isolated(endpoint)
+        out.add(endpoint)
+      },
+      returned: (endpoint) => void out.delete(endpoint),
+      up: (endpoint) => endpoints[endpoint].down !== true,
+    }
   }
 
   flow(perSecond, untilMs, call) {

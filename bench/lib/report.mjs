@@ -24,7 +24,7 @@ export const budgetColumns = [
 
 export const callColumns = [
   ['row', (row) => row.name],
-  ['ns', (row) => ns(row.nsPerOp)],
+  ['CPU ns', (row) => ns(row.nsPerOp)],
   ['bare ns', (row) => ns(row.bareNsPerOp)],
   ['ratio', (row) => figure(row.ratio, 2, 'x')],
   ['+B', (row) => figure(row.bytesPerOp, 0)],

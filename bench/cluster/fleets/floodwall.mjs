@@ -4,13 +4,15 @@ import { REFUSED } from '../fate.mjs'
 export class FloodwallFleet {
   callbacks = true
 
-  constructor({ answered, balance, Cluster, failed, pipeline }, { world, begins, isolated }, options = {}) {
+  constructor(library, { world, begins, isolated, returned }, options) {
+    const { answered, balance, Cluster, failed, pipeline } = library
     this.cluster = new Cluster(options, world.env('fleet'))
     this.cluster.update(begins.map((_, i) => ({ id: String(i) })))
     this.pipeline = pipeline('fleet', [balance({ cluster: this.cluster })], { runtime: world })
     this.cluster.watch({
-      moved: (member, to) => {
-        if (to === 'open') isolated(Number(member.endpoint.id))
+      moved({ endpoint: { id } }, to) {
+        if (to === 'open') isolated(Number(id))
+        else if (to === 'closed') returned(Number(id))
       },
     })
     const refused = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED' })
@@ -22,9 +24,6 @@ export class FloodwallFleet {
   }
 
   send(done) {
-    this.pipeline.start(this.work, (outcome) => {
-      if (outcome.rejection !== undefined) return done(REFUSED)
-      done(outcome)
-    })
+    this.pipeline.start(this.work, (outcome) => done(outcome.rejection === undefined ? outcome : REFUSED))
   }
 }

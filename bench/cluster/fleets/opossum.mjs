@@ -6,7 +6,7 @@ export class OpossumFleet {
   #turn = -1
   #breakers
 
-  constructor({ begins, isolated }, options = {}) {
+  constructor({ begins, isolated, returned }, options = {}) {
     this.#breakers = begins.map((begin, endpoint) => {
       const action = () =>
         new Promise((resolve, reject) => {
@@ -16,14 +16,24 @@ export class OpossumFleet {
       const quiet = { rollingPercentilesEnabled: false, enableSnapshots: false }
       const breaker = new CircuitBreaker(action, { ...quiet, ...options })
       breaker.on('open', () => isolated(endpoint))
+      breaker.on('close', () => returned(endpoint))
       return breaker
     })
   }
 
-  send(done) {
+  async send(done) {
+    done(await this.#fate())
+  }
+
+  async #fate() {
     const breaker = this.#next()
-    if (breaker === undefined) return done(REFUSED)
-    breaker.fire().then(done, (error) => done('ok' in error ? error : REFUSED))
+    if (breaker === undefined) return REFUSED
+    try {
+      return await breaker.fire()
+    } catch (error) {
+      // Its own timeout and refusals are errors of another kind.
+      return 'ok' in error ? error : REFUSED
+    }
   }
 
   #next() {

@@ -1,6 +1,7 @@
 // How long after it turned bad is an endpoint out, and how many calls did that cost?
 import { contenders } from '../contenders.mjs'
 import { Endpoint } from '../endpoint.mjs'
+import { both, middle, seconds, whole } from '../report.mjs'
 import { Run } from '../run.mjs'
 
 const ENDPOINTS = 4
@@ -9,9 +10,11 @@ const BAD_MS = 60_000
 
 const speeds = { fast: 'at once', equal: 'as slowly as answers', slow: 'by timeout' }
 
+const names = ['floodwall', 'opossum, defaults', 'opossum, tuned', 'cockatiel, 5 in a row']
+
 export const isolation = {
   name: 'fault to isolation',
-  contenders: ['floodwall', 'opossum, defaults', 'opossum, tuned', 'cockatiel, 5 in a row'],
+  contenders: names,
   rows: [1, 0.5, 0.3].flatMap((share) =>
     Object.entries(speeds).flatMap(([speed, title]) =>
       [10, 100, 1000].map((perSecond) => ({
@@ -49,4 +52,10 @@ export const isolation = {
     run.end()
     return { isolatedMs, wasted: isolatedMs === null ? sick.failures : wasted, lost: sick.failures, innocent }
   },
+
+  /** Time until it was out; calls that failed there until then, and within a minute: who asks too often pays later. */
+  columns: names.flatMap((name) => [
+    [name, (line) => both(line.of(name), 'isolatedMs', seconds)],
+    ['failed', (line) => `${whole(middle(line.of(name), 'wasted'))}, ${whole(middle(line.of(name), 'lost'))}`],
+  ]),
 }

@@ -1,6 +1,7 @@
 // How many of the calls go to one bad endpoint of ten, while it is bad?
 import { contenders } from '../contenders.mjs'
 import { Endpoint } from '../endpoint.mjs'
+import { both, percent } from '../report.mjs'
 import { Run } from '../run.mjs'
 
 const ENDPOINTS = 10
@@ -14,16 +15,18 @@ const faults = {
   'half of its calls fail': [0.5, 'equal'],
 }
 
+const names = [
+  'plain round robin',
+  'round robin alone',
+  'two choices alone',
+  'least loaded alone',
+  'weighted alone',
+  'floodwall',
+]
+
 export const shares = {
   name: 'bad endpoint',
-  contenders: [
-    'plain round robin',
-    'round robin alone',
-    'two choices alone',
-    'least loaded alone',
-    'weighted alone',
-    'floodwall',
-  ],
+  contenders: names,
   rows: Object.entries(faults).flatMap(([title, fault]) =>
     [100, 1000].map((perSecond) => ({ name: `bad endpoint: ${title}, ${perSecond}/s`, fault, perSecond })),
   ),
@@ -42,4 +45,6 @@ export const shares = {
     const sent = endpoints.map((e, i) => e.calls - before[i])
     return { share: sent[0] / sent.reduce((a, b) => a + b) }
   },
+
+  columns: names.map((name) => [name, (line) => both(line.of(name), 'share', percent)]),
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { exitCodes } from './exit-codes.ts'
 import { logLevels } from './gateway/log.ts'
 import type { GatewayOptions } from './gateway/run.ts'
@@ -17,6 +17,12 @@ const program = new Command('floodwall')
   .version(version)
   .showHelpAfterError('(floodwall --help tells more)')
   .exitOverride()
+
+const seconds = (text: string): number => {
+  const value = Number(text)
+  if (text.trim() !== '' && value > 0 && value <= 3600) return value
+  throw new InvalidArgumentError('Expected a number of seconds, above 0 and at most 3600.')
+}
 
 const collect = (value: string, before: string[] = []): string[] => [...before, value]
 
@@ -47,7 +53,7 @@ SIGTERM and SIGINT end it when its requests have finished; a second one ends it 
 program
   .command('demo')
   .description('shows real servers under load and faults, bare and behind the gateway')
-  .option('--seconds <n>', 'of each phase', Number)
+  .option('--seconds <n>', 'of each phase (default: 7)', seconds)
   .option('--plain', 'lines instead of a picture')
   .addHelpText('after', '\nExamples:\n  $ floodwall demo\n  $ floodwall demo --seconds 3 --plain')
   .action(async (options: { seconds?: number; plain?: boolean }) => {

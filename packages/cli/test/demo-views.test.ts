@@ -1,42 +1,34 @@
 import pc from 'picocolors'
 import { expect, test } from 'vitest'
 import { Board } from '../src/demo/board.ts'
+import { intro } from '../src/demo/intro.ts'
 import { picture } from '../src/demo/picture.ts'
-import { plainLine } from '../src/demo/plain.ts'
-import { story } from '../src/demo/story.ts'
+import { plainGuide, plainLine } from '../src/demo/plain.ts'
+import { showStanding } from '../src/demo/standing.ts'
+import { REQUESTS_PER_SECOND, story } from '../src/demo/story.ts'
 import { summary } from '../src/demo/summary.ts'
-import { Tally } from '../src/demo/tally.ts'
-import { fit, percent, widthOf } from '../src/demo/words.ts'
+import { fit, percent, widthOf, wrap } from '../src/demo/words.ts'
+import { CAPACITY } from '../src/demo/workers.ts'
+import { endpoint, played } from './demo/played.ts'
 
 const colours = pc.createColors(true)
 const bare = pc.createColors(false)
 
-/** Every request is good and took 7 ms, but for those in the phase "one failing" without floodwall: each third failed. */
-function played(): Board {
-  const board = new Board(story, 1_000, 200)
-  story.forEach(({ name }, phase) => {
-    board.enter(phase)
-    for (const lane of [0, 1]) {
-      const sent = Array.from({ length: 200 }, (_, i) => {
-        const ok = !(name === 'one failing' && lane === 0 && i % 3 === 0)
-        return [lane, phase, phase * 1_000 + i * 5, 7, ok] as const
-      })
-      board.take({
-        kind: 'report',
-        spanMs: 1_000,
-        arrivals: 200,
-        settledMs: [(phase + 1) * 1_000, (phase + 1) * 1_000],
-        sent,
-      })
-    }
-  })
-  board.see({ retries: 67, breakers: new Map([['B', 'open']]) })
+function busy(): Board {
+  const board = played((phase, lane, i) => (phase === 'one wrong' && lane === 0 && i % 3 === 0 ? 500 : undefined))
+  const endpoints = new Map([
+    ['A', endpoint({ sinceMs: 100, isolations: 1 })],
+    ['B', endpoint({ state: 'open', probeInMs: 850, isolations: 2 })],
+    ['C', endpoint({ state: 'halfOpen' })],
+    ['D', endpoint()],
+  ])
+  board.see({ retries: 67, endpoints, recovering: true, keepShare: 1 / 3 })
   return board
 }
 
 test.each([
   ['new', new Board(story, 7_000, 200)],
-  ['played', played()],
+  ['busy', busy()],
 ])('a %s board fits into every terminal', (_, board) => {
   for (const width of [1, 20, 40, 79, 80, 110, 300]) {
     for (const height of [1, 5, 20, 24, 60]) {
@@ -47,49 +39,49 @@ test.each([
   }
 })
 
+test('an ordinary terminal has room for everything', () => {
+  const text = picture(busy(), bare, 80, 24).join('\n')
+  expect(text).not.toContain('…')
+  for (const end of ['all back', 'p99', 'D ']) expect(text).toContain(end)
+})
+
+test('the table says what the cluster does', () => {
+  const text = picture(busy(), bare, 110, 34).join('\n')
+  expect(text).toMatch(/server B +dead +○ left out +/)
+  expect(text).toContain('recovering: 33 % of the requests are let through')
+  expect(text).toMatch(/server A +well +◒ back /)
+  expect(text).toMatch(/server B +dead +○ isolated 0.9 s +25 % /)
+  expect(text).toMatch(/server C +dead +◐ on probation /)
+  expect(text).toMatch(/server D +dead +● in choice /)
+})
+
+test('who was isolated is back until it has its whole share', () => {
+  expect(showStanding(endpoint({ isolations: 1, sinceMs: 1_999 }))).toBe('back')
+  expect(showStanding(endpoint({ isolations: 1, sinceMs: 2_000 }))).toBe('in choice')
+  expect(showStanding(endpoint({ isolations: 0, sinceMs: 0 }))).toBe('in choice')
+})
+
 test('without colours there are no control codes', () => {
-  const text = [...picture(played(), bare, 100, 40), ...summary(played(), bare, 100), plainLine(played())].join('')
-  expect(text).not.toContain('\u001b')
+  const board = busy()
+  const lines = [
+    ...intro(board, bare, 100),
+    ...picture(board, bare, 100, 40),
+    ...summary(board, bare, 100),
+    ...plainGuide(board),
+    plainLine(board),
+  ]
+  expect(lines.join('')).not.toContain('\u001b')
 })
 
-test('the summary says what was measured', () => {
-  const text = summary(played(), bare, 500).join('\n')
-  expect(text).toMatch(/^one slow +200 +100 % +7 ms +100 % +7 ms$/m)
-  expect(text).toMatch(/^one failing +200 +66.5 % +7 ms +100 % +7 ms$/m)
-  expect(text).toContain('failing, 67 of 200 requests failed without floodwall, 0 of 200 with it.')
-})
-
-test('and does not say that it is better when it is not', () => {
-  const board = new Board(story, 1_000, 200)
-  const sent = [
-    [0, 2, 2_000, 5, true],
-    [1, 2, 2_000, 5, false],
-  ] as const
-  board.take({ kind: 'report', spanMs: 1_000, arrivals: 200, settledMs: [0, 0], sent })
-  const text = summary(board, bare, 500).join('\n')
-  expect(text).toContain('failing, 0 of 1 requests failed without floodwall, 1 of 1 with it.')
-  expect(text).toMatch(/^one failing +1 +100 % +5 ms +0.0 % +5 ms$/m)
-})
-
-test('what is under way is not drawn as quick', () => {
-  const board = played()
-  board.take({ kind: 'report', spanMs: 1_000, arrivals: 200, settledMs: [1_500, 4_000], sent: [] })
-  expect(board.without.pieces(40, 4_000)).toHaveLength(15)
-  expect(board.with.pieces(40, 4_000)).toHaveLength(40)
+test('the guide takes one line, and does not contradict the servers', () => {
+  for (const { says } of story) expect(wrap(says, 108)).toHaveLength(1)
+  expect(CAPACITY * 2).toBe(REQUESTS_PER_SECOND)
 })
 
 test('one failure in many is not 100 %', () => {
   expect(percent(1)).toBe('100 %')
   expect(percent(0.99999)).toBe('99.9 %')
   expect(percent(Number.NaN)).toBe('–')
-})
-
-test('p99 is the nearest rank', () => {
-  const tally = new Tally()
-  for (let ms = 1; ms <= 100; ms++) tally.add(ms, true)
-  expect(tally.p99).toBe(99)
-  tally.add(101, true)
-  expect(tally.p99).toBe(100)
 })
 
 test('a line is cut by what is seen of it, and its colours end', () => {

@@ -5,14 +5,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
+import { story } from '../src/demo/story.ts'
 import { descendants, remaining } from './demo/processes.ts'
 
 // The demo as its viewers start it: real processes, from the build.
 
 const bin = fileURLToPath(new URL('../bin/floodwall.js', import.meta.url))
-/** Six servers, the gateway and the load generator. */
-const CHILDREN = 8
-const SUMMARY = /^one failing +([\d,]+) +([\d.]+) % .*? ms +([\d.]+) % /m
+/** Four servers on each side, the gateway and the load generator. */
+const CHILDREN = 10
+
+/** A row of the table in the summary. */
+function row(of: string, out: string): { requests: number; without: number; floodwall: number } {
+  const pattern = new RegExp(`^${of} +([\\d,]+) +([\\d.]+) % .*? ms +([\\d.]+) % `, 'm')
+  const [, requests = '', without = '', floodwall = ''] = pattern.exec(out) ?? []
+  return { requests: Number(requests), without: Number(without), floodwall: Number(floodwall) }
+}
 
 class Demo {
   readonly process: ChildProcess
@@ -72,23 +79,30 @@ test('the whole story: fewer requests fail with floodwall, and nothing is left b
   timeout: 40_000,
 }, async () => {
   const demo = start(1)
-  await demo.says('one slow')
+  await demo.says('one slow:')
   const { children } = demo
   expect(children).toHaveLength(CHILDREN)
   expect(await demo.ended()).toBe(0)
 
-  const [, requests = '', without = '', floodwall = ''] = SUMMARY.exec(demo.out) ?? []
-  expect(Number(requests)).toBeGreaterThan(100)
-  expect(Number(floodwall)).toBeGreaterThan(Number(without))
+  for (const { name, says } of story) {
+    expect(demo.out).toContain(`${name}: ${says}`)
+    expect(row(name, demo.out).requests).toBeGreaterThan(100)
+  }
+  for (const name of ['one wrong', 'one dead']) {
+    const { without, floodwall } = row(name, demo.out)
+    expect(floodwall, name).toBeGreaterThan(without)
+  }
+  expect(row('all dead', demo.out)).toMatchObject({ without: 0, floodwall: 0 })
+  expect(demo.out).toMatch(/95 % succeeded again\s+(after|not\s+before)/)
   expect(demo.out).toContain('npm start -- --upstream')
   expect(demo.out.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
   expect(demo.errors).toBe('')
   await leavesNothing(demo, children)
 })
 
-test('Ctrl-C ends everything', { timeout: 20_000 }, async () => {
-  const demo = start(30)
-  await demo.says('all well')
+test('Ctrl-C ends everything, also half-way', { timeout: 20_000 }, async () => {
+  const demo = start(1)
+  await demo.says('all dead:')
   const { children } = demo
   expect(children).toHaveLength(CHILDREN)
   demo.process.kill('SIGINT')
@@ -98,7 +112,7 @@ test('Ctrl-C ends everything', { timeout: 20_000 }, async () => {
 
 test('children leave, and tidy up, when the demo is killed', { timeout: 20_000 }, async () => {
   const demo = start(30)
-  await demo.says('all well')
+  await demo.says('all well:')
   const { children } = demo
   demo.process.kill('SIGKILL')
   await leavesNothing(demo, children)
@@ -106,7 +120,7 @@ test('children leave, and tidy up, when the demo is killed', { timeout: 20_000 }
 
 test('the loss of a child is told, and ends everything', { timeout: 20_000 }, async () => {
   const demo = start(30)
-  await demo.says('all well')
+  await demo.says('all well:')
   const { children } = demo
   process.kill(children.at(-1) as number, 'SIGKILL')
   expect(await demo.ended()).toBe(1)

@@ -72,7 +72,7 @@ describe('what the client is told', () => {
   })
 
   test('nobody listens: 502, and at once after that 503 with Retry-After', async () => {
-    const gateway = await withoutRetry(await deadPort())
+    const gateway = await withoutRetry(await deadPort(), { balance: { whenOut: 'recover' } })
     expectProblem(await ask(gateway.port), 502, 'upstream-refused')
     const answer = await ask(gateway.port)
     expectProblem(answer, 503, 'unreachable')

@@ -158,6 +158,7 @@ describe('the command line', () => {
     [['gateway', '--log-level', 'loud'], 2],
     [['gateway'], 2],
     [['gateway', 'extra'], 2],
+    [['demo', '--seconds', 'many'], 2],
   ])('%j exits with %i', async (args, code) => {
     const finished = await run(...args)
     expect(finished.code).toBe(code)

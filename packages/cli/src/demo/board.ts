@@ -1,86 +1,33 @@
-import type { GatewayFacts } from './gateway.ts'
-import type { LoadReport, Sent, ServerReport } from './messages.ts'
-import { type Behaviour, behaviourOf, type Phase, servers } from './story.ts'
-import { Recent, Tally } from './tally.ts'
+import type { GatewayFacts } from './facts.ts'
+import { LaneBoard } from './lane-board.ts'
+import type { LoadReport } from './messages.ts'
+import { TRY_MS } from './protection.ts'
+import { type Behaviour, behaviourOf, type Phase } from './story.ts'
 
-// What is known so far: filled by reports, read by the views and the summary.
-
-export class ServerBoard {
-  readonly name: string
-  behaviour: Behaviour = 'well'
-  /** The state of the breaker that guards it; undefined where there is none. */
-  breaker: string | undefined
-  readonly recent = new Recent()
-  /** How many requests it was sent, by phase. */
-  readonly arrivals: number[] = []
-  /** When its breaker was first seen refusing, in milliseconds after the phase began, by phase. */
-  readonly refusedAfterMs: number[] = []
-
-  constructor(name: string) {
-    this.name = name
-  }
-
-  take({ spanMs, arrivals, served }: ServerReport, phase: number): void {
-    this.recent.add({ spanMs, arrivals, samples: served })
-    if (phase >= 0) this.arrivals[phase] = (this.arrivals[phase] ?? 0) + arrivals
-  }
-}
-
-/** One way from the clients to the servers. */
-export class LaneBoard {
-  readonly title: string
-  readonly note: string
-  readonly servers = servers.map((name) => new ServerBoard(name))
-  readonly recent = new Recent()
-  private readonly sent: Sent[] = []
-  private settledMs = 0
-
-  constructor(title: string, note: string) {
-    this.title = title
-    this.note = note
-  }
-
-  of(server: string): ServerBoard | undefined {
-    return this.servers.find(({ name }) => name === server)
-  }
-
-  take(spanMs: number, arrivals: number, settledMs: number, sent: readonly Sent[]): void {
-    this.recent.add({ spanMs, arrivals, samples: sent.map(([, , , tookMs, ok]) => [tookMs, ok]) })
-    this.settledMs = settledMs
-    for (const one of sent) if (one[1] >= 0) this.sent.push(one)
-  }
-
-  inPhase(index: number): Tally {
-    const tally = new Tally()
-    for (const [, phase, , tookMs, ok] of this.sent) if (phase === index) tally.add(tookMs, ok)
-    return tally
-  }
-
-  /**
-   * The run so far in pieces, `count` to the whole of it, by when requests were due. A piece of which some are still under way is not
-   * there yet: those that have ended are the quick ones.
-   */
-  pieces(count: number, lengthMs: number): Tally[] {
-    const settled = Math.min(count, Math.floor((this.settledMs * count) / lengthMs))
-    const tallies = Array.from({ length: settled }, () => new Tally())
-    for (const [, , atMs, tookMs, ok] of this.sent) tallies[Math.floor((atMs * count) / lengthMs)]?.add(tookMs, ok)
-    return tallies
-  }
-}
-
+/** What is known so far: filled by reports, read by the views and the summary. */
 export class Board {
   readonly phases: readonly Phase[]
   readonly phaseMs: number
   /** Requests, of each way. */
   readonly perSecond: number
-  readonly without = new LaneBoard('WITHOUT FLOODWALL', 'the clients ask the servers in turn and wait up to 3 s')
-  readonly with = new LaneBoard('WITH FLOODWALL', 'the clients ask the gateway: breakers, 250 ms for each try, retries')
+  readonly without = new LaneBoard(
+    'WITHOUT FLOODWALL',
+    'servers are asked in turn; a check each second leaves out the dead',
+  )
+  readonly with = new LaneBoard('WITH FLOODWALL', `a server has ${TRY_MS} ms to answer, then another is tried`)
   /** -1 in the warm-up; after the last, their number. */
   phase = -1
-  retries = 0
+  /** The share that is let through while the gateway's cluster recovers; undefined while it does not. */
+  keepShare: number | undefined
+  /** How often the gateway has asked its servers, by phase. */
+  readonly attempts: number[] = []
+  /** ... and how often because another had failed. */
+  readonly retries: number[] = []
   /** The longest time that the load generator was behind its own schedule, when it has finished. */
   latestMs = 0
   private phaseSince = 0
+  private attemptsBefore = 0
+  private retriesBefore = 0
 
   constructor(phases: readonly Phase[], phaseMs: number, perSecond: number) {
     this.phases = phases
@@ -115,19 +62,34 @@ export class Board {
     this.phaseSince = performance.now()
     const phase = this.current
     if (phase === undefined) return
-    for (const lane of this.lanes) for (const server of lane.servers) server.behaviour = behaviourOf(server.name, phase)
+    for (const { name } of this.with.servers) this.behaves(name, behaviourOf(name, phase))
   }
 
-  see({ retries, breakers }: GatewayFacts): void {
-    this.retries = retries
+  /** The same fault for both ways. */
+  behaves(server: string, as: Behaviour): void {
+    for (const lane of this.lanes) for (const one of lane.servers) if (one.name === server) one.behaviour = as
+  }
+
+  see({ retries, endpoints, recovering, keepShare }: GatewayFacts): void {
+    this.keepShare = recovering ? keepShare : undefined
     for (const server of this.with.servers) {
-      server.breaker = breakers.get(server.name)
-      if (this.phase < 0 || server.breaker === undefined || server.breaker === 'closed') continue
-      server.refusedAfterMs[this.phase] ??= performance.now() - this.phaseSince
+      server.endpoint = endpoints.get(server.name)
+      if (this.phase < 0 || server.endpoint?.state !== 'open') continue
+      server.isolatedAfterMs[this.phase] ??= performance.now() - this.phaseSince
     }
+    const attempts = [...endpoints.values()].reduce((sum, endpoint) => sum + endpoint.attempts, 0)
+    if (this.phase >= 0) {
+      this.attempts[this.phase] = (this.attempts[this.phase] ?? 0) + attempts - this.attemptsBefore
+      this.retries[this.phase] = (this.retries[this.phase] ?? 0) + retries - this.retriesBefore
+    }
+    this.attemptsBefore = attempts
+    this.retriesBefore = retries
   }
 
-  take({ spanMs, arrivals, settledMs, sent }: LoadReport): void {
+  take({ spanMs, arrivals, settledMs, leftOut, sent }: LoadReport): void {
+    this.without.servers.forEach((server, i) => {
+      server.leftOut = leftOut[0]?.[i]
+    })
     this.lanes.forEach((lane, i) => {
       const own = sent.filter(([of]) => of === i)
       lane.take(spanMs, arrivals, settledMs[i] ?? 0, own)

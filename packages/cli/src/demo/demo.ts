@@ -7,17 +7,16 @@ import { Board } from './board.ts'
 import { Crew } from './crew.ts'
 import { Run } from './run.ts'
 import { canDraw, Show } from './show.ts'
-import { story } from './story.ts'
+import { REQUESTS_PER_SECOND, story } from './story.ts'
 
 // `floodwall demo`: two sets of real servers meet the same requests and the same faults, one set bare, one behind the gateway.
 
-const SECONDS_PER_PHASE = 7
+const SECONDS_PER_PHASE = 10
 /** What is measured is kept, and drawn again four times a second. */
 const MOST_SECONDS = 60
-const PER_SECOND = 200
 
 export interface DemoOptions {
-  /** Of each phase. Default 7. */
+  /** Of each phase. Default 10. */
   readonly seconds?: number
   /** Lines instead of a picture. Default: only where no picture can be drawn. */
   readonly plain?: boolean
@@ -49,7 +48,7 @@ export async function runDemo(options: DemoOptions = {}): Promise<number> {
   // Only a name so far: it is made when there are children who would remove it.
   const folder = join(tmpdir(), `floodwall-demo-${randomUUID()}`)
   const crew = new Crew(folder, (loss) => end.abort(loss))
-  const board = new Board(story, seconds * 1000, PER_SECOND)
+  const board = new Board(story, seconds * 1000, REQUESTS_PER_SECOND)
   const show = new Show(board, plain || !canDraw())
   const release = watch(end, crew, folder, show)
   try {

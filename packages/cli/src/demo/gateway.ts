@@ -3,29 +3,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { request } from 'undici'
 import type { Crew, Member } from './crew.ts'
+import { type EndpointFacts, factsOf, type GatewayFacts } from './facts.ts'
+import { protection } from './protection.ts'
 
 // The gateway of the demo: the real one, as a process, with a configuration in a file.
 
 const bin = new URL('../../bin/floodwall.js', import.meta.url)
 const READY_WITHIN_MS = 10_000
-
-/** As a user would write it for servers that usually answer in 5 ms. What isolates a server that misbehaves is there by itself. */
-const protection = {
-  layers: [
-    { kind: 'deadline', within: '2s' },
-    { kind: 'retry', attempts: 3, backoff: { first: '10ms' } },
-  ],
-  endpoint: [{ kind: 'timeout', after: '250ms' }],
-}
-
-const STATES = ['closed', 'halfOpen', 'open']
-
-/** What is read from it while it runs. */
-export interface GatewayFacts {
-  readonly retries: number
-  /** States of breakers, by the id of what they guard. */
-  readonly breakers: ReadonlyMap<string, string>
-}
 
 export interface Upstream {
   readonly name: string
@@ -43,23 +27,15 @@ export class Gateway {
     this.upstreams = upstreams
   }
 
+  /** With the names of the demo instead of ids. */
   async inspect(signal: AbortSignal): Promise<GatewayFacts> {
     const { body } = await request(`${this.admin}/inspect`, { signal })
-    const breakers = new Map<string, string>()
-    let retries = 0
-    for (const part of parts(await body.json())) {
-      if (part['kind'] === 'retry') retries += Number(part['retries'])
-      if (part['kind'] !== 'balance') continue
-      for (const [id, state] of statesOf(part)) {
-        const name = this.nameOf(id)
-        breakers.set(name, worse(breakers.get(name), state))
-      }
+    const facts = factsOf(await body.json())
+    const endpoints = new Map<string, EndpointFacts>()
+    for (const [id, endpoint] of facts.endpoints) {
+      endpoints.set(this.upstreams.find(({ url }) => url.endsWith(id))?.name ?? id, endpoint)
     }
-    return { retries, breakers }
-  }
-
-  private nameOf(id: string): string {
-    return this.upstreams.find(({ url }) => url.endsWith(id))?.name ?? id
+    return { ...facts, endpoints }
   }
 }
 
@@ -91,24 +67,4 @@ function ready({ process }: Member, upstreams: readonly Upstream[], signal: Abor
       if (msg === 'ready') resolve(new Gateway(listen, admin, upstreams))
     })
   })
-}
-
-/** Everything of some kind in what it shows of itself, however deep. */
-function* parts(value: unknown): Generator<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) return
-  if ('kind' in value) yield value as Record<string, unknown>
-  for (const inner of Object.values(value)) yield* parts(inner)
-}
-
-/** Of each upstream the cluster's own breaker and those of its layers. */
-function* statesOf(balance: Record<string, unknown>): Generator<[id: string, state: string]> {
-  const { endpoints, cluster } = balance as { endpoints: unknown[]; cluster?: { endpoints: unknown[] } }
-  for (const endpoint of [...endpoints, ...(cluster?.endpoints ?? [])] as { id: string }[]) {
-    for (const part of parts(endpoint)) if (part['kind'] === 'breaker') yield [endpoint.id, String(part['state'])]
-  }
-}
-
-/** Of two breakers before one upstream, what lets fewer through. */
-function worse(a: string | undefined, b: string): string {
-  return a === undefined || STATES.indexOf(b) > STATES.indexOf(a) ? b : a
 }

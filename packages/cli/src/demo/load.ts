@@ -1,5 +1,6 @@
 import { Agent } from 'undici'
-import { type LoadNews, type LoadOrder, type LoadPlan, REPORT_EVERY_MS, type Sent } from './messages.ts'
+import { Balancer } from './balancer.ts'
+import { type Ending, type LoadNews, type LoadOrder, type LoadPlan, REPORT_EVERY_MS, type Sent } from './messages.ts'
 
 // The clients of the demo: an open-loop load generator, a process of its own so that drawing cannot delay it.
 //
@@ -9,21 +10,13 @@ import { type LoadNews, type LoadOrder, type LoadPlan, REPORT_EVERY_MS, type Sen
 
 class Lane {
   readonly index: number
-  private readonly origins: readonly string[]
-  private turn = 0
+  readonly balancer: Balancer
   /** When those under way were due, the oldest first. */
   readonly pending = new Set<number>()
 
   constructor(index: number, origins: readonly string[]) {
     this.index = index
-    this.origins = origins
-  }
-
-  /** Round robin. */
-  next(): string {
-    const origin = this.origins[this.turn % this.origins.length]
-    this.turn++
-    return origin ?? ''
+    this.balancer = new Balancer(origins)
   }
 }
 
@@ -32,7 +25,8 @@ class Load {
   private readonly lanes: readonly Lane[]
   private readonly agent: Agent
   private readonly startedAt = performance.now()
-  private countedFrom: number | undefined
+  /** When each phase began. */
+  private readonly began: number[] = []
   private phase = -1
   private arrivals = 0
   private reportedArrivals = 0
@@ -51,7 +45,7 @@ class Load {
   }
 
   enter(phase: number): void {
-    if (phase >= 0) this.countedFrom ??= performance.now()
+    if (phase >= 0) this.began[phase] = performance.now()
     this.phase = phase
   }
 
@@ -81,30 +75,38 @@ class Load {
 
   private async send(lane: Lane, due: number): Promise<void> {
     const { phase } = this
-    const atMs = due - (this.countedFrom ?? due)
+    const atMs = this.runMs(due)
     if (lane.pending.size >= this.plan.inFlightAtMost) {
-      this.sent.push([lane.index, phase, atMs, this.plan.timeoutMs, false])
+      this.sent.push([lane.index, phase, atMs, this.plan.timeoutMs, 'timed out'])
       return
     }
     lane.pending.add(due)
-    const ok = await this.get(lane.next())
+    const ending = await this.get(lane.balancer.next())
     lane.pending.delete(due)
-    this.sent.push([lane.index, phase, atMs, performance.now() - due, ok])
+    this.sent.push([lane.index, phase, atMs, performance.now() - due, ending])
     this.finishIfIdle()
   }
 
-  private async get(origin: string): Promise<boolean> {
+  private async get(origin: string): Promise<Ending> {
     const limit = new AbortController()
     const timer = setTimeout(() => limit.abort(), this.plan.timeoutMs)
     try {
       const { statusCode, body } = await this.agent.request({ origin, path: '/', method: 'GET', signal: limit.signal })
       await body.text()
-      return statusCode < 400
-    } catch {
-      return false
+      return statusCode
+    } catch (error) {
+      if (limit.signal.aborted) return 'timed out'
+      return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'refused' : 'cut off'
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** On the clock of the run, which stands still between phases. */
+  private runMs(at: number): number {
+    const { phaseMs } = this.plan
+    const phase = this.began.findLastIndex((began) => began <= at)
+    return phase < 0 ? 0 : phase * phaseMs + Math.min(phaseMs, at - (this.began[phase] ?? at))
   }
 
   private finishIfIdle(): void {
@@ -115,9 +117,10 @@ class Load {
 
   private report(): void {
     const now = performance.now()
-    const settledMs = this.lanes.map(({ pending: [oldest = now] }) => oldest - (this.countedFrom ?? now))
+    const settledMs = this.lanes.map(({ pending: [oldest = now] }) => this.runMs(oldest))
     const arrivals = this.arrivals - this.reportedArrivals
-    tell({ kind: 'report', spanMs: now - this.reportedAt, arrivals, settledMs, sent: this.sent })
+    const leftOut = this.lanes.map(({ balancer }) => balancer.leftOut)
+    tell({ kind: 'report', spanMs: now - this.reportedAt, arrivals, settledMs, leftOut, sent: this.sent })
     this.sent = []
     this.reportedAt = now
     this.reportedArrivals = this.arrivals

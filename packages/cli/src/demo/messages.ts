@@ -32,11 +32,12 @@ export type LoadOrder =
 
 export interface LoadPlan {
   readonly perSecond: number
+  readonly phaseMs: number
   /** It stops by itself after so many arrivals, whoever forgets it. */
   readonly arrivalsAtMost: number
   readonly inFlightAtMost: number
   readonly timeoutMs: number
-  /** Each arrival is sent once to each lane: to the next of its origins. */
+  /** Each arrival is sent once to each lane: to one of its origins. */
   readonly lanes: readonly (readonly string[])[]
 }
 
@@ -53,8 +54,20 @@ export interface LoadReport {
   readonly arrivals: number
   /** By lane: everything that was due before this has ended. */
   readonly settledMs: readonly number[]
+  /** By lane: whom its balancer does not ask, in the order of its origins. */
+  readonly leftOut: readonly (readonly boolean[])[]
   readonly sent: readonly Sent[]
 }
 
-/** A request as the client saw it. `phase` is -1 outside of phases; `atMs` counts from the first phase. */
-export type Sent = readonly [lane: number, phase: number, atMs: number, tookMs: number, ok: boolean]
+/**
+ * A request as the client saw it. `phase` is -1 outside of phases; `atMs` counts from the first phase, without the
+ * moments between phases.
+ */
+export type Sent = readonly [lane: number, phase: number, atMs: number, tookMs: number, ending: Ending]
+
+/** The status of the answer, or why there was none. */
+export type Ending = number | 'refused' | 'cut off' | 'timed out'
+
+export function isOk(ending: Ending): boolean {
+  return typeof ending === 'number' && ending < 400
+}

@@ -1,35 +1,42 @@
-import type { Board, ServerBoard } from './board.ts'
+import type { Board } from './board.ts'
 import { curves, health, speed } from './curves.ts'
+import type { LaneBoard } from './lane-board.ts'
+import type { ServerBoard } from './server-board.ts'
+import { type Standing, showStanding, standingOf } from './standing.ts'
 import type { Recent } from './tally.ts'
-import { fit, left, milliseconds, type Paint, percent, right, whole } from './words.ts'
+import { fit, left, letsThrough, milliseconds, type Paint, percent, right, whole, wholePercent, wrap } from './words.ts'
 
 // What a terminal shows while the demo runs, as lines.
 
 const MARGIN = '  '
 
-const BREAKERS: Readonly<Record<string, string>> = { closed: '● closed', open: '○ open', halfOpen: '◐ probing' }
+const SIGNS: Readonly<Record<Standing, string>> = { 'in choice': '●', back: '◒', 'on probation': '◐', isolated: '○' }
 
 /** Widths of the columns, the first three aligned to the left, where there is room for them and where there is not. */
-const WIDE = [19, 13, 13, 10, 11, 12] as const
-const NARROW = [12, 10, 11, 5, 7, 9] as const
-const TITLES = ['', 'server is', 'breaker', 'requests/s', 'failed/s', 'p99'] as const
-const SHORT_TITLES = ['', 'is', 'breaker', 'req/s', 'fail/s', 'p99'] as const
+const WIDE = [14, 12, 18, 9, 12, 11, 12] as const
+const NARROW = [11, 7, 17, 7, 8, 9, 11] as const
+const TITLES = ['', 'server is', 'state', 'share', 'requests/s', 'failed/s', 'p99'] as const
+const SHORT_TITLES = ['', 'is', 'state', 'share', 'req/s', 'failed/s', 'p99'] as const
 
 /** No line is wider than `width`, and there are fewer than `height`; what has no room is left out. */
 export function picture(board: Board, paint: Paint, width: number, height: number): string[] {
   const room = width - MARGIN.length
-  const lines = [...heading(board, paint), '', ...table(board, paint, room)]
+  const lines = [...heading(board, paint, room), '', ...table(board, paint, room)]
   const curve = ['', ...curves(board, paint, room - MARGIN.length)]
   if (lines.length + curve.length < height) lines.push(...curve)
   return lines.slice(0, Math.max(1, height - 1)).map((line) => fit(MARGIN + line, width))
 }
 
-function heading({ phase, phases, current, leftMs }: Board, paint: Paint): string[] {
+function heading({ phase, phases, current, leftMs }: Board, paint: Paint, width: number): string[] {
   const steps = phases.map(({ name }, i) => {
-    if (i === phase) return paint.bold(paint.cyan(`▶ ${name}`)) + paint.dim(` ${Math.ceil(leftMs / 1000)} s left`)
+    if (i === phase) return paint.bold(paint.cyan(`▶ ${name}`)) + paint.dim(` ${Math.ceil(leftMs / 1000)} s`)
     return paint.dim(i < phase ? `✓ ${name}` : `· ${name}`)
   })
-  return [steps.join('   '), current?.says ?? (phase < 0 ? 'Warming up.' : 'Done.')]
+  const guide = wrap(current?.says ?? 'Done.', width)
+  // As many lines in every phase: the table does not jump.
+  const most = Math.max(...phases.map(({ says }) => wrap(says, width).length))
+  const rest = Array.from({ length: most - guide.length }, () => '')
+  return [steps.join('  '), ...guide, ...rest]
 }
 
 function table(board: Board, paint: Paint, width: number): string[] {
@@ -40,28 +47,36 @@ function table(board: Board, paint: Paint, width: number): string[] {
   return [
     paint.dim(row(isWide ? TITLES : SHORT_TITLES)),
     ...board.lanes.flatMap((lane) => [
-      `${paint.bold(lane.title)}  ${paint.dim(lane.note)}`,
-      ...lane.servers.map((server) => row(serverCells(server, paint))),
-      row(clientCells(lane.recent, lane === board.with ? `${whole(board.retries)} retries` : '', paint)),
+      `${paint.bold(lane.title)}  ${noteOf(lane, board, paint)}`,
+      ...lane.servers.map((server) => row(serverCells(server, lane, paint))),
+      row(clientCells(lane.recent, paint)),
     ]),
   ]
 }
 
-function serverCells({ name, behaviour, breaker, recent }: ServerBoard, paint: Paint): string[] {
+function noteOf(lane: LaneBoard, { with: floodwall, keepShare }: Board, paint: Paint): string {
+  if (lane !== floodwall || keepShare === undefined) return paint.dim(lane.note)
+  return paint.yellow(letsThrough(keepShare))
+}
+
+function serverCells(server: ServerBoard, lane: LaneBoard, paint: Paint): string[] {
+  const { name, behaviour, recent } = server
   const is = behaviour === 'well' ? behaviour : paint.red(behaviour)
-  return [`  server ${name}`, is, breakerCell(breaker, paint), ...figures(recent, paint)]
+  const share = wholePercent(lane.shareOf(server))
+  return [`  server ${name}`, is, stateCell(server, paint), share, ...figures(recent, paint)]
 }
 
-function breakerCell(state: string | undefined, paint: Paint): string {
-  if (state === undefined) return paint.dim('none')
-  const tint = state === 'closed' ? paint.green : state === 'open' ? paint.red : paint.yellow
-  return tint(BREAKERS[state] ?? state)
+function stateCell({ endpoint, leftOut }: ServerBoard, paint: Paint): string {
+  if (endpoint === undefined) return leftOut === true ? paint.red('○ left out') : paint.dim('● in turn')
+  const standing = standingOf(endpoint)
+  const tint = standing === 'in choice' ? paint.green : standing === 'isolated' ? paint.red : paint.yellow
+  return tint(`${SIGNS[standing]} ${showStanding(endpoint)}`)
 }
 
-function clientCells(recent: Recent, retries: string, paint: Paint): string[] {
+function clientCells(recent: Recent, paint: Paint): string[] {
   const { success } = recent.tally
   const ok = Number.isNaN(success) ? '' : health(success, paint)(`${percent(success)} ok`)
-  return [paint.bold('  clients'), ok, retries, ...figures(recent, paint)]
+  return [paint.bold('  clients'), '', ok, '', ...figures(recent, paint)]
 }
 
 function figures(recent: Recent, paint: Paint): string[] {

@@ -1,26 +1,35 @@
-import type { Board, LaneBoard } from './board.ts'
-import { left, milliseconds, percent, right, whole } from './words.ts'
+import type { Board } from './board.ts'
+import type { LaneBoard } from './lane-board.ts'
+import { showStanding } from './standing.ts'
+import { left, milliseconds, percent, right, whole, wholePercent } from './words.ts'
 
-// What is written once a second where no picture can be drawn: a file, a pipe, a log of CI.
+// What is written where no picture can be drawn (a file, a pipe, a log of CI): the guide as each phase begins, and a line each second.
 
 export const plainHead: string = [
-  ' time  phase       ',
-  '  without: success         p99',
-  '  with: success         p99  retries',
-  '  breakers',
+  ' time  phase     ',
+  ' without: ok       p99',
+  '  with: ok       p99',
+  '  let through',
+  '  servers',
 ].join('')
 
+export function plainGuide({ current }: Board): string[] {
+  return current === undefined ? [] : ['', `${current.name}: ${current.says}`]
+}
+
 export function plainLine(board: Board): string {
-  const { phase, current, elapsedMs, retries } = board
-  const time = phase < 0 ? '' : `${whole(elapsedMs / 1000)} s`
-  const states = board.with.servers.map(({ name, breaker }) => `${name} ${breaker ?? '–'}`).join(', ')
-  const title = current?.name ?? (phase < 0 ? 'warming up' : 'done')
+  const { current, elapsedMs, keepShare } = board
+  const time = `${whole(elapsedMs / 1000)} s`
+  const states = board.with.servers.map(({ name, endpoint }) =>
+    endpoint === undefined ? `${name} –` : `${name} ${showStanding(endpoint)}`,
+  )
+  const title = current?.name ?? 'done'
   return (
-    `${right(time, 5)}  ${left(title, 12)}${figures(board.without, 18)}${figures(board.with, 15)}` +
-    `${right(whole(retries), 9)}  ${states}`
+    `${right(time, 5)}  ${left(title, 10)}${figures(board.without, 12)}${figures(board.with, 10)}` +
+    `${right(wholePercent(keepShare ?? 1), 13)}  ${states.join(', ')}`
   )
 }
 
 function figures({ recent: { tally } }: LaneBoard, width: number): string {
-  return right(percent(tally.success), width) + right(milliseconds(tally.p99), 12)
+  return right(percent(tally.success), width) + right(milliseconds(tally.p99), 10)
 }

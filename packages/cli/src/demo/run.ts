@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Board, LaneBoard } from './board.ts'
+import type { Board } from './board.ts'
 import { type Crew, heard, type Member } from './crew.ts'
 import { type Gateway, startGateway } from './gateway.ts'
+import type { LaneBoard } from './lane-board.ts'
 import type { LoadNews, LoadOrder, LoadPlan, Order, ServerNews } from './messages.ts'
 import type { Show } from './show.ts'
-import { behaviourOf, type Phase } from './story.ts'
+import { type Behaviour, behaviourOf, PATIENCE_MS, type Phase, returnEveryMs } from './story.ts'
 
 // The story, played: the processes are started, then the servers are told how to behave and the clients which phase it is.
 
-const WARM_UP_MS = 1_500
-/** As long as a patient client would wait; what the servers do to it below that is what the demo shows. */
-const CLIENT_TIMEOUT_MS = 3_000
-/** More than all requests of `CLIENT_TIMEOUT_MS`, so that this bound is never met unless something is badly wrong. */
-const IN_FLIGHT_AT_MOST = 700
-/** Long enough for a request to get to its server. */
-const CHANGE_MS = 50
+/** Also for the viewer, who reads the introduction meanwhile. */
+const WARM_UP_MS = 3_000
+/** More than all requests of `PATIENCE_MS`, so that this bound is never met unless something is badly wrong. */
+const IN_FLIGHT_AT_MOST = 500
+/** Long enough for a request to be answered by a server that is well. */
+const CHANGE_MS = 250
 const LOOK_EVERY_MS = 200
 
 interface Server {
@@ -44,11 +44,13 @@ export class Run {
     // A look that fails once is of no account: if the gateway is gone, that is told elsewhere.
     const looking = setInterval(() => void this.look(gateway).catch(() => {}), LOOK_EVERY_MS)
     try {
-      show.start()
       await this.sleep(WARM_UP_MS)
       for (const [index, phase] of board.phases.entries()) {
-        await this.enter(index, phase, [...bare, ...guarded], load)
-        await this.sleep(board.phaseMs)
+        const servers = [...bare, ...guarded]
+        await this.enter(index, phase, servers, load)
+        show.phase()
+        await this.bringBack(phase, servers)
+        await this.sleep(board.leftMs)
       }
       await this.finish(load)
       board.enter(board.phases.length)
@@ -81,13 +83,14 @@ export class Run {
       if (news.kind === 'report') this.board.take(news)
     })
     await heard<LoadNews, 'ready'>(member, 'ready', this.signal)
-    const { perSecond, lengthMs } = this.board
+    const { perSecond, phaseMs, lengthMs } = this.board
     const plan: LoadPlan = {
       perSecond,
+      phaseMs,
       // A few seconds more, for the moments between phases.
       arrivalsAtMost: Math.ceil(((WARM_UP_MS + lengthMs) / 1000 + 5) * perSecond),
       inFlightAtMost: IN_FLIGHT_AT_MOST,
-      timeoutMs: CLIENT_TIMEOUT_MS,
+      timeoutMs: PATIENCE_MS,
       lanes,
     }
     member.send({ kind: 'start', plan } satisfies LoadOrder)
@@ -98,15 +101,24 @@ export class Run {
   private async enter(index: number, phase: Phase, servers: readonly Server[], load: Member): Promise<void> {
     load.send({ kind: 'phase', phase: -1 } satisfies LoadOrder)
     await this.sleep(CHANGE_MS)
-    await Promise.all(
-      servers.map(({ name, member }) => {
-        const done = heard<ServerNews, 'behaving'>(member, 'behaving', this.signal)
-        member.send({ kind: 'behave', as: behaviourOf(name, phase) } satisfies Order)
-        return done
-      }),
-    )
+    await Promise.all(servers.map((server) => this.behave(server, behaviourOf(server.name, phase))))
     load.send({ kind: 'phase', phase: index } satisfies LoadOrder)
     this.board.enter(index)
+  }
+
+  /** One after the other, each for both ways in the same moment. */
+  private async bringBack({ returns = [] }: Phase, servers: readonly Server[]): Promise<void> {
+    for (const name of returns) {
+      await this.sleep(returnEveryMs(this.board.phaseMs))
+      await Promise.all(servers.filter((server) => server.name === name).map((server) => this.behave(server, 'well')))
+      this.board.behaves(name, 'well')
+    }
+  }
+
+  private async behave({ member }: Server, as: Behaviour): Promise<void> {
+    const done = heard<ServerNews, 'behaving'>(member, 'behaving', this.signal)
+    member.send({ kind: 'behave', as } satisfies Order)
+    await done
   }
 
   private async finish(load: Member): Promise<void> {

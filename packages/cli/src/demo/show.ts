@@ -2,7 +2,7 @@ import pc from 'picocolors'
 import type { Board } from './board.ts'
 import { intro } from './intro.ts'
 import { picture } from './picture.ts'
-import { plainHead, plainLine } from './plain.ts'
+import { plainGuide, plainHead, plainLine } from './plain.ts'
 import { Screen } from './screen.ts'
 import { summary } from './summary.ts'
 import type { Paint } from './words.ts'
@@ -37,11 +37,14 @@ export class Show {
     process.stdout.write(lines.map((line) => `${line}\n`).join(''))
   }
 
-  /** From now on, until `stop`. */
-  start(): void {
-    if (this.screen === undefined) this.say(plainHead)
-    this.update()
-    this.timer = setInterval(() => this.update(), this.screen === undefined ? LINE_EVERY_MS : REDRAW_EVERY_MS)
+  /** A phase begins. After the first one something is shown all the time, until `stop`. */
+  phase(): void {
+    const isPlain = this.screen === undefined
+    if (isPlain && this.timer === undefined) this.say(plainHead)
+    this.timer ??= setInterval(() => this.update(), isPlain ? LINE_EVERY_MS : REDRAW_EVERY_MS)
+    // In the picture the guide speaks by itself.
+    if (isPlain) this.say(...plainGuide(this.board))
+    else this.update()
   }
 
   update(): void {

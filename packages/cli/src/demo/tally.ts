@@ -21,10 +21,19 @@ export class Tally {
     return 1 - this.failures / this.took.length
   }
 
-  /** 99 of 100 requests, failed ones included, took no longer than this (nearest rank). NaN without requests. */
+  /** 99 of 100 requests, failed ones included, took no longer than this. NaN without requests. */
   get p99(): number {
+    return this.quantile(0.99)
+  }
+
+  get median(): number {
+    return this.quantile(0.5)
+  }
+
+  /** By nearest rank. */
+  private quantile(share: number): number {
     const sorted = this.took.toSorted((a, b) => a - b)
-    return sorted[Math.ceil(0.99 * sorted.length) - 1] ?? Number.NaN
+    return sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN
   }
 }
 

@@ -1,42 +1,42 @@
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { type Order, REPORT_EVERY_MS, type ServerNews } from './messages.ts'
-import type { Behaviour } from './story.ts'
+import { type Behaviour, SLOWER_MS } from './story.ts'
 import type { Sample } from './tally.ts'
+import { Workers } from './workers.ts'
 
 // One server of the demo, a process of its own. It does as it is told over IPC and reports what it saw.
 
-const SLOWER_MS = 1_500
+/** While it was dead, somebody may have been given its port for a moment. */
+const AGAIN_MS = 50
+
+const workers = new Workers()
 
 const answers: Record<Behaviour, (res: ServerResponse) => void> = {
-  well: (res) => answer(res, 200, serviceMs()),
-  slow: (res) => answer(res, 200, serviceMs() + SLOWER_MS),
-  failing: (res) => (Math.random() < 0.5 ? answer(res, 500, serviceMs()) : reset(res, serviceMs())),
+  well: (res) => worked(res, () => answer(res, 200)),
+  // On the way back, not in the workers: a slow network.
+  slow: (res) => worked(res, () => later(res, SLOWER_MS, () => answer(res, 200))),
+  wrong: (res) => answer(res, 500),
+  // What came in before the port was closed.
+  dead: (res) => res.socket?.resetAndDestroy(),
 }
 
 let behaviour: Behaviour = 'well'
+let port = 0
 let arrivals = 0
 let served: Sample[] = []
 let reportedAt = performance.now()
 
-/** Around 5 ms, as of a server that does something. */
-function serviceMs(): number {
-  return 3 + Math.random() * 4
+function worked(res: ServerResponse, done: () => void): void {
+  if (!workers.take(done)) answer(res, 503)
 }
 
-function answer(res: ServerResponse, status: number, afterMs: number): void {
-  const body = JSON.stringify({ status, tookMs: Math.round(afterMs) })
-  later(res, afterMs, () => {
-    res.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
-    res.end(body)
-  })
+function answer(res: ServerResponse, status: number): void {
+  const body = `${JSON.stringify({ status })}\n`
+  res.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length })
+  res.end(body)
 }
 
-function reset(res: ServerResponse, afterMs: number): void {
-  later(res, afterMs, () => res.socket?.resetAndDestroy())
-}
-
-/** Not at all when the client has left by then: a caller that timed out is not worked for. */
 function later(res: ServerResponse, ms: number, act: () => void): void {
   const timer = setTimeout(act, ms)
   res.once('close', () => clearTimeout(timer))
@@ -52,14 +52,44 @@ const server = createServer((_req, res) => {
 // Idle connections outlive the demo, so that no request meets a socket that is just being closed.
 server.keepAliveTimeout = 120_000
 
-server.listen(0, '127.0.0.1', () => tell({ kind: 'listening', port: (server.address() as AddressInfo).port }))
-
-process.on('message', (order: Order) => {
-  // What came before belongs to the phase before.
-  report()
-  behaviour = order.as
-  tell({ kind: 'behaving' })
+const sockets = new Set<Socket>()
+server.on('connection', (socket) => {
+  sockets.add(socket)
+  socket.once('close', () => sockets.delete(socket))
 })
+
+function open(done: () => void): void {
+  const again = (): void => {
+    setTimeout(() => server.listen(port, '127.0.0.1'), AGAIN_MS)
+  }
+  server.on('error', again)
+  server.listen(port, '127.0.0.1')
+  server.once('listening', () => {
+    server.off('error', again)
+    port = (server.address() as AddressInfo).port
+    done()
+  })
+}
+
+/** As the system does it for a process that dies: connections are reset, the port is closed. */
+function die(done: () => void): void {
+  workers.die()
+  server.close(done)
+  for (const socket of sockets) socket.resetAndDestroy()
+}
+
+process.on('message', ({ as }: Order) => {
+  // What came before belongs to the behaviour before.
+  report()
+  const before = behaviour
+  behaviour = as
+  const done = (): void => tell({ kind: 'behaving' })
+  if (as === 'dead' && before !== 'dead') die(done)
+  else if (as !== 'dead' && before === 'dead') open(done)
+  else done()
+})
+
+open(() => tell({ kind: 'listening', port }))
 
 setInterval(report, REPORT_EVERY_MS)
 

@@ -21,6 +21,22 @@ export function percent(share: number): string {
   return share === 1 ? '100 %' : `${(Math.floor(share * 1000) / 10).toFixed(1)} %`
 }
 
+/** Without the care: for a share of traffic. */
+export function wholePercent(share: number): string {
+  return Number.isNaN(share) ? '–' : `${whole(share * 100)} %`
+}
+
+export function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
+}
+
+/** What a cluster that recovers does. */
+export function letsThrough(share: number): string {
+  return share === 0
+    ? 'all are out: nothing is let through but a probe now and then'
+    : `recovering: ${wholePercent(share)} of the requests are let through`
+}
+
 export function widthOf(text: string): number {
   return stripVTControlCharacters(text).length
 }

@@ -1,5 +1,7 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { answered, type Call, failed, type Outcome, type Verdict } from 'floodwall'
-import type { Dispatcher } from 'undici'
+import type { Client, Dispatcher } from 'undici'
+import type { Rider } from './connections.ts'
 import type { Exchange } from './exchange.ts'
 import { broken, causeOf, GivenUp, notValid, verdictOfCause, verdictOfStatus } from './failures.ts'
 import { ResponseHead, retryAfterMs } from './response-head.ts'
@@ -27,27 +29,27 @@ const OVER = 4
 /** These have no body, and a length is about another answer. */
 const bodiless = (status: number): boolean => status === 204 || status === 304
 
-const nothing: readonly Buffer[] = []
+const nothing: IncomingHttpHeaders = Object.freeze({})
 const unwanted = new GivenUp('another answer was chosen, or nobody waits for one')
 
-export class Attempt implements Dispatcher.DispatchHandler {
+export class Attempt implements Rider {
   readonly call: Call
   /** The one before, of the same exchange. */
   readonly earlier: Attempt | null
+  /** @internal The connection that it has. */
+  client: Client | null = null
   private readonly exchange: Exchange
   private readonly upstream: Upstream
   private readonly done: (outcome: Outcome<unknown>) => void
   private controller: Dispatcher.DispatchController | null = null
   private state = ASKED
   private status = 0
-  private raw: readonly Buffer[] = nothing
-  private trailers: readonly Buffer[] = nothing
+  private headers: IncomingHttpHeaders = nothing
+  private trailers: IncomingHttpHeaders | null = null
   private verdict: Verdict = 'success'
   private release: ((verdict: Verdict) => void) | null = null
   private whole = false
   private broken = false
-  /** Ended by us while undici had no connection for it: undici can only be told when it has one. */
-  private unwanted: Error | null = null
   private first: Buffer | null = null
   private more: Buffer[] | null = null
   private heldBytes = 0
@@ -65,14 +67,13 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
-    if (this.unwanted !== null) controller.abort(this.unwanted)
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     // Interim answers say nothing about the outcome.
     if (status < 200) return
     this.status = status
-    this.raw = controller.rawHeaders as Buffer[]
+    this.headers = headers
     this.state = HEAD
     if (bodiless(status) || this.exchange.isHead) this.complete()
     else process.nextTick(turnOver, this)
@@ -80,6 +81,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.state === RELAYED) return this.write(chunk)
+    if (this.state === OVER) return
     if (this.first === null) this.first = chunk
     else if (this.more === null) this.more = [chunk]
     else this.more.push(chunk)
@@ -87,9 +89,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.state === ANSWERED && this.heldBytes > HELD_MOST) controller.pause()
   }
 
-  onResponseEnd(controller: Dispatcher.DispatchController): void {
-    const trailers = controller.rawTrailers as Buffer[] | null | undefined
-    if (trailers != null) this.trailers = trailers
+  onResponseEnd(_controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
+    this.upstream.free(this)
+    for (const _name in trailers) this.trailers = trailers
     if (this.state === HEAD) return this.complete()
     if (this.state === RELAYED) {
       this.state = OVER
@@ -101,6 +103,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     const { state } = this
+    this.upstream.broke(this)
     if (state === OVER) return
     const cause = causeOf(error)
     this.upstream.failed(cause)
@@ -120,9 +123,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
   relay(): void {
     const { exchange } = this
     if (this.broken) return exchange.answer(broken)
-    const { lines, hasLength } = new ResponseHead(this.status, this.raw)
+    const { lines, hasLength } = new ResponseHead(this.status, this.headers)
     // The length is known although the upstream did not say it: then HTTP/1.0 clients can see the end, too.
-    if (this.whole && !hasLength && this.trailers.length === 0 && !bodiless(this.status) && !exchange.isHead) {
+    if (this.whole && !hasLength && this.trailers === null && !bodiless(this.status) && !exchange.isHead) {
       lines.push('Content-Length', String(this.heldBytes))
     }
     if (!exchange.writeHead(this.status, lines, this.whole)) {
@@ -155,24 +158,22 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.forget()
     if (state === ASKED || state === HEAD) return this.abort(unwanted)
     this.state = OVER
-    if (!this.whole && !this.broken) this.controller?.abort(unwanted)
+    if (!this.whole && !this.broken) this.upstream.cut(this, unwanted)
     this.settle(verdict)
   }
 
   /** The call was cancelled: what the upstream still does, it does for nobody. */
   abort(reason: Error): void {
     if (this.state === OVER) return
-    if (this.controller !== null) return this.controller.abort(reason)
-    // Still in line for a connection, so nothing runs; the place in undici's line is given back when its turn comes.
-    this.unwanted = reason
+    this.upstream.cut(this, reason)
+    this.upstream.failed(causeOf(reason))
     this.fail(reason)
   }
 
   /** The client reads again. */
   unblock(): void {
-    if (!this.blocked) return
     this.blocked = false
-    this.controller?.resume()
+    this.goOn()
   }
 
   /** Lets the upstream go on where it was told to wait for the decision. */
@@ -199,7 +200,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.state = ANSWERED
     const { status } = this
     if (status < 429) return this.done(answered(this))
-    const pause = status === 429 || status === 503 ? retryAfterMs(this.raw) : undefined
+    const pause = status === 429 || status === 503 ? retryAfterMs(this.headers) : undefined
     this.verdict = verdictOfStatus(status, pause !== undefined && pause > 0)
     this.done(answered(this, this.verdict, pause))
   }

@@ -1,14 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Done, Init, Outcome } from 'floodwall'
 import { Attempt } from './attempt.ts'
 import { type Cause, GivenUp, problemOf, retryAfterOf, stalled } from './failures.ts'
-import { PASS, responseNames } from './header-names.ts'
 import type { Clock } from './patience.ts'
 import type { Peer } from './peer.ts'
 import type { Problem } from './problem.ts'
 import type { Proxy } from './proxy.ts'
 import { RequestBody } from './request-body.ts'
 import type { RequestHead } from './request-head.ts'
+import { trailersOf } from './response-head.ts'
 import type { Upstream } from './upstream.ts'
 
 // One request of a client and its answer: the operation, of which attempts are the tries. It writes exactly one answer, or breaks the
@@ -131,9 +131,9 @@ export class Exchange {
   }
 
   /** The last of the answer. */
-  end(last: Buffer | null = null, trailers: readonly Buffer[] = []): void {
+  end(last: Buffer | null = null, trailers: IncomingHttpHeaders | null = null): void {
     const { response, request } = this
-    if (trailers.length > 0) this.addTrailers(trailers)
+    if (trailers !== null) response.addTrailers(trailersOf(trailers))
     this.conclude()
     if (this.head.bodyBytes > 0 && !request.complete) this.linger(last)
     else if (last === null) response.end()
@@ -202,15 +202,6 @@ export class Exchange {
     const last = this.proxy.draining || (whole && this.head.bodyBytes > LINGER_BYTES && !this.request.complete)
     if (last) this.peer.closing = true
     return last
-  }
-
-  private addTrailers(raw: readonly Buffer[]): void {
-    const trailers: [string, string][] = []
-    for (let i = 0; i < raw.length; i += 2) {
-      const name = (raw[i] as Buffer).toString('latin1')
-      if (responseNames.role(name) === PASS) trailers.push([name, (raw[i + 1] as Buffer).toString('latin1')])
-    }
-    this.response.addTrailers(trailers)
   }
 
   private linger(last: Buffer | null): void {

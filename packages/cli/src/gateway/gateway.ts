@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, Server as NetServer } from 'node:net'
 import { balance, type Pipeline, pipeline } from 'floodwall'
 import { type Address, showAddress } from './address.ts'
 import { adminServer } from './admin.ts'
@@ -12,6 +12,10 @@ import { Peers } from './peer.ts'
 import { Proxy } from './proxy.ts'
 import { Telemetry } from './telemetry.ts'
 import { Upstream } from './upstream.ts'
+
+/** A client with a kept connection that has not asked for so long is not about to. */
+const IDLE_GRACE_MS = 500
+const SWEEP_MS = 50
 
 /** What the gateway is doing. */
 export type Stage = 'starting' | 'ready' | 'draining' | 'closed'
@@ -34,7 +38,8 @@ export class Gateway {
     const { limits, upstreams, layers, endpoint } = config
     this.config = config
     this.log = log
-    this.upstreams = upstreams.map(({ origin, id }) => new Upstream(origin, id, limits))
+    const fault = (error: unknown): void => log.error({ error }, 'an answer met an error of the gateway itself')
+    this.upstreams = upstreams.map(({ origin, id }) => new Upstream(origin, id, limits, fault))
     const spread = balance({ ...config.balance, endpoints: [...this.upstreams], each: [...endpoint, wire] })
     this.pipeline = pipeline('gateway', [client, ...layers, spread])
     logEvents(this.pipeline, log)
@@ -73,9 +78,15 @@ export class Gateway {
     this.proxy.draining = true
     const { drainMs } = this.config
     this.log.info({ inFlight: this.telemetry.inFlight, withinMs: drainMs }, 'draining')
-    const done = close(this.traffic)
-    // A connection that was busy when the drain began may be idle now, and would keep the listener open for its whole keep-alive time.
-    const sweep = setInterval(() => this.traffic.closeIdleConnections(), 50)
+    // Not http's close(), which cuts idle connections at once: a request may be on its way on one of them. Whoever asks now is answered, and
+    // told that it was the last time; who is still idle after a while will not ask.
+    const done = new Promise<void>((resolve) => {
+      NetServer.prototype.close.call(this.traffic, () => resolve())
+    })
+    const graceUntil = performance.now() + Math.min(IDLE_GRACE_MS, drainMs)
+    const sweep = setInterval(() => {
+      if (performance.now() >= graceUntil) this.traffic.closeIdleConnections()
+    }, SWEEP_MS)
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<false>((resolve) => {
       timer = setTimeout(() => resolve(false), drainMs)

@@ -1,4 +1,5 @@
-// What is this header line to us? Asked for every line of every message, so the answer is remembered per spelling.
+// What is this header line to us? Asked for every line of every message, so most lines are let through by their first letter and their
+// length, and of the others the answer is remembered per spelling.
 
 /** Roles are numbers: a switch over small integers is a jump. */
 export const PASS = 0
@@ -12,13 +13,10 @@ export const UPGRADE = 6
 export const TE = 7
 export const RETRY_AFTER = 8
 
-/** Spellings that are remembered. Callers choose names, so there is an end to it; what comes later is worked out each time. */
-const MOST_SPELLINGS = 1024
-
-type Roles = ReadonlyMap<string, number>
+type Roles = readonly (readonly [name: string, role: number])[]
 
 // RFC 9110, 7.6.1, and what never was more than that in practice.
-const hopByHop: readonly [string, number][] = [
+const hopByHop: Roles = [
   ['connection', CONNECTION],
   ['keep-alive', DROP],
   ['proxy-authenticate', DROP],
@@ -31,111 +29,73 @@ const hopByHop: readonly [string, number][] = [
   ['http2-settings', DROP],
 ]
 
-const requestRoles: Roles = new Map([
-  ...hopByHop,
-  ['te', TE],
-  ['host', HOST],
-  ['content-length', LENGTH],
-  // The listener has answered it, or will when the upstream reads the body.
-  ['expect', DROP],
-  ['forwarded', DROP],
-  ['x-real-ip', DROP],
-])
-
-const responseRoles: Roles = new Map([
-  ...hopByHop,
-  ['te', DROP],
-  ['content-length', LENGTH],
-  ['retry-after', RETRY_AFTER],
-])
+/** Spellings that are remembered. Callers choose names, so there is an end to it; what comes later is worked out each time. */
+const MOST_SPELLINGS = 1024
+/** Lengths that have a bit; a longer name is always looked up. */
+const BITS = 31
 
 /** Roles by name, whatever its case. */
 export class HeaderNames {
-  private readonly known = new Map<string, number>()
-  private readonly classify: (lower: string) => number
+  private readonly roles: ReadonlyMap<string, number>
+  private readonly prefix: string
+  private readonly spellings = new Map<string, number>()
+  /** By first letter (lower case, 7 bits): the lengths of names that have a role. */
+  private readonly lengths = new Int32Array(128)
 
-  constructor(classify: (lower: string) => number, spellings: readonly string[]) {
-    this.classify = classify
-    for (const name of spellings) this.role(name)
+  /** Names that begin with `prefix` are dropped, too; '' for none. */
+  constructor(roles: Roles, prefix: string) {
+    this.roles = new Map(roles)
+    this.prefix = prefix
+    for (const [name] of roles) this.mark(name.charCodeAt(0), name.length)
+    if (prefix !== '') for (let length = prefix.length; length < BITS; length++) this.mark(prefix.charCodeAt(0), length)
+    // The usual spellings are known from the start, so that strangers' inventions cannot crowd them out.
+    for (const [name] of roles) for (const spelling of [name, capitalised(name)]) this.lookUp(spelling)
   }
 
   role(name: string): number {
-    const known = this.known.get(name)
+    const { length } = name
+    const lengths = this.lengths[(name.charCodeAt(0) | 32) & 127] as number
+    return length < BITS && ((lengths >> length) & 1) === 0 ? PASS : this.lookUp(name)
+  }
+
+  private lookUp(name: string): number {
+    const known = this.spellings.get(name)
     if (known !== undefined) return known
-    const role = this.classify(name.toLowerCase())
-    if (this.known.size < MOST_SPELLINGS) this.known.set(name, role)
+    const lower = name.toLowerCase()
+    const role = this.roles.get(lower) ?? (this.prefix !== '' && lower.startsWith(this.prefix) ? DROP : PASS)
+    if (this.spellings.size < MOST_SPELLINGS) this.spellings.set(name, role)
     return role
+  }
+
+  private mark(letter: number, length: number): void {
+    if (length < BITS) this.lengths[letter] = (this.lengths[letter] as number) | (1 << length)
   }
 }
 
-/** As browsers, tools and libraries write them: known from the start, so that strangers' inventions cannot crowd them out. */
-const common = [
-  ...[
-    'Host',
-    'User-Agent',
-    'Accept',
-    'Accept-Language',
-    'Accept-Encoding',
-    'Connection',
-    'Cookie',
-    'Referer',
-    'Origin',
-  ],
-  ...[
-    'Authorization',
-    'Content-Type',
-    'Content-Length',
-    'Transfer-Encoding',
-    'Cache-Control',
-    'Pragma',
-    'TE',
-    'Upgrade',
-  ],
-  ...[
-    'If-None-Match',
-    'If-Modified-Since',
-    'Range',
-    'Via',
-    'Forwarded',
-    'X-Forwarded-For',
-    'X-Forwarded-Proto',
-    'Date',
-  ],
-  ...[
-    'Server',
-    'ETag',
-    'Last-Modified',
-    'Expires',
-    'Vary',
-    'Set-Cookie',
-    'Location',
-    'Content-Encoding',
-    'Age',
-    'Accept-Ranges',
-  ],
-  ...[
-    'X-Powered-By',
-    'X-Request-Id',
-    'Traceparent',
-    'Tracestate',
-    'Retry-After',
-    'Keep-Alive',
-    'Strict-Transport-Security',
-  ],
-]
-const spellings = [...common, ...common.map((name) => name.toLowerCase())]
+function capitalised(name: string): string {
+  return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())
+}
 
-/**
- * For requests. Every forwarding line is dropped: callers are strangers, and what they claim to have forwarded is ours to say. So are
- * names with an underscore, which many servers read as a hyphen: `X_Forwarded_For` must not pass for the real one.
- */
-export const requestNames: HeaderNames = new HeaderNames((lower) => {
-  if (lower.includes('_') || lower.startsWith('x-forwarded-')) return DROP
-  return requestRoles.get(lower) ?? PASS
-}, spellings)
+/** For requests. Every forwarding line is dropped: callers are strangers, and what they claim to have forwarded is ours to say. */
+export const requestNames: HeaderNames = new HeaderNames(
+  [
+    ...hopByHop,
+    ['te', TE],
+    ['host', HOST],
+    ['content-length', LENGTH],
+    // The listener has answered it, or will when the upstream reads the body.
+    ['expect', DROP],
+    ['forwarded', DROP],
+    ['x-real-ip', DROP],
+  ],
+  'x-forwarded-',
+)
 
 /** For responses. */
-export const responseNames: HeaderNames = new HeaderNames((lower) => responseRoles.get(lower) ?? PASS, spellings)
+export const responseNames: HeaderNames = new HeaderNames(
+  [...hopByHop, ['te', DROP], ['content-length', LENGTH], ['retry-after', RETRY_AFTER]],
+  '',
+)
 
 /** The names that a `Connection` value declares to be about this connection, added to `named`; null when there is nothing beyond the usual. */
 export function namedBy(value: string, named: Set<string> | null): Set<string> | null {

@@ -1,5 +1,5 @@
 import type { FloodEvent, Pipeline } from 'floodwall'
-import { destination, type Logger, pino, stdTimeFunctions } from 'pino'
+import { destination, type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino'
 
 export type Log = Logger
 
@@ -10,29 +10,34 @@ export type LogLevel = (typeof logLevels)[number]
 const UNREAD_MOST_BYTES = 1024 * 1024
 const FLUSH_WITHIN_MS = 1000
 
-/** One JSON object per line on standard output. Written in the background: a slow reader does not slow the traffic. */
-export function logTo(level: LogLevel): Log {
-  return pino(
-    {
-      level,
-      base: { pid: process.pid },
-      timestamp: stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      serializers: { error: ({ name, message, stack }: Error) => ({ name, message, stack }) },
-    },
-    destination({ dest: 1, sync: false, minLength: 0, maxLength: UNREAD_MOST_BYTES }),
-  )
+/** A log, and its end. */
+export interface Journal {
+  readonly log: Log
+  /** Waits until the last line is out: the one before an exit is the one that matters. */
+  close(): Promise<void>
 }
 
-/** Waits until the last line is out: the one before an exit is the one that matters. */
-export async function flushed(log: Log): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, FLUSH_WITHIN_MS)
-    log.flush(() => {
-      clearTimeout(timer)
-      resolve()
+/** One JSON object per line on standard output. Written in the background: a slow reader does not slow the traffic. */
+export function journalTo(level: LogLevel): Journal {
+  const stream = destination({ dest: 1, sync: false, maxLength: UNREAD_MOST_BYTES })
+  const options: LoggerOptions = {
+    level,
+    base: { pid: process.pid },
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    serializers: { error: ({ name, message, stack }: Error) => ({ name, message, stack }) },
+  }
+  const close = async (): Promise<void> => {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, FLUSH_WITHIN_MS)
+      stream.on('close', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+      stream.end()
     })
-  })
+  }
+  return { log: pino(options, stream), close }
 }
 
 /** What changes in the pipeline, as lines. Refusals come sampled: one line a second, gate and reason, with the count. */

@@ -20,6 +20,8 @@ export class RequestBody extends Readable {
     this.turn = turn
     this.request = request
     this.response = response
+    // Whoever reads it hears of its end otherwise, too; and when nobody does any more, an error is no news.
+    this.on('error', () => {})
   }
 
   /** The upstream wants more, and the client has not sent it. */

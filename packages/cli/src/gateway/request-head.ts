@@ -78,7 +78,8 @@ export class RequestHead {
       const value = raw[i + 1] as string
       switch (requestNames.role(name)) {
         case PASS:
-          lines.push(name, value)
+          // Many servers read an underscore as a hyphen: X_Forwarded_For must not pass for the real one.
+          if (!name.includes('_')) lines.push(name, value)
           break
         case HOST:
           if (host !== undefined) return twoHosts

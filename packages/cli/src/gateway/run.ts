@@ -2,7 +2,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { configOf, type Flags } from './config.ts'
 import { Misconfigured } from './document.ts'
 import { Gateway } from './gateway.ts'
-import { flushed, type LogLevel, logTo } from './log.ts'
+import { journalTo, type LogLevel } from './log.ts'
 
 export interface GatewayOptions extends Flags {
   readonly logLevel: LogLevel
@@ -11,7 +11,7 @@ export interface GatewayOptions extends Flags {
 /** `floodwall gateway`: runs until a signal ends it. Answers with the exit code. */
 export async function runGateway(options: GatewayOptions): Promise<number> {
   let gateway: Gateway
-  const log = logTo(options.logLevel)
+  const { log, close } = journalTo(options.logLevel)
   try {
     gateway = new Gateway(configOf(options), log)
   } catch (error) {
@@ -19,7 +19,7 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
     console.error(error.message)
     return exitCodes.misused
   }
-  const asked = signal()
+  const asked = signals()
   try {
     await gateway.start()
   } catch (error) {
@@ -29,18 +29,17 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   log.info({ signal: await asked.first }, 'stopping')
   const drained = await Promise.race([gateway.drain(), asked.second.then(() => false)])
   log.info({ drained }, 'stopped')
-  await flushed(log)
+  await close()
   return drained ? exitCodes.fine : exitCodes.failed
 }
 
 /** The first signal asks for an end, the second for one at once. */
-function signal(): { readonly first: Promise<string>; readonly second: Promise<string> } {
-  const next = (): Promise<string> =>
-    new Promise((resolve) => {
-      for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => resolve(name))
-    })
-  const first = next()
-  return { first, second: first.then(next) }
+function signals(): { readonly first: Promise<string>; readonly second: Promise<string> } {
+  const hear = [(_name: string): void => {}, (_name: string): void => {}]
+  const first = new Promise<string>((resolve) => void (hear[0] = resolve))
+  const second = new Promise<string>((resolve) => void (hear[1] = resolve))
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => hear.shift()?.(name))
+  return { first, second }
 }
 
 function reasonOf(error: unknown): string {

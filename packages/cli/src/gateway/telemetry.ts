@@ -4,12 +4,12 @@ import { type Cause, causes } from './failures.ts'
 // closed lists, never from what a client wrote.
 
 /** Everything else is OTHER. */
-export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'OTHER'] as const
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'OTHER'] as const
 const OTHER = methods.length - 1
 const placeOfMethod: ReadonlyMap<string, number> = new Map(methods.map((method, i) => [method, i]))
 
 /** `none`: the client left before there was an answer. */
-export const statusClasses = ['none', '1xx', '2xx', '3xx', '4xx', '5xx', 'other'] as const
+const statusClasses = ['none', '1xx', '2xx', '3xx', '4xx', '5xx', 'other'] as const
 const CLASSES = statusClasses.length
 
 /** Upper bounds in milliseconds, from one that a cache would answer in to the default deadline. */

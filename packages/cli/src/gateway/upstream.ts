@@ -1,8 +1,9 @@
 import type { Endpoint } from 'floodwall'
-import { type Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
+import { Connections, type Rider } from './connections.ts'
 import { type Cause, causes } from './failures.ts'
 
-/** What the pools of all upstreams have in common. */
+/** What the connections of all upstreams have in common. */
 export interface PoolLimits {
   readonly connections: number
   readonly connectMs: number
@@ -10,36 +11,39 @@ export interface PoolLimits {
   readonly headerBytes: number
 }
 
-/** A kept connection is dropped before a server with the usual 5 s would drop it, so that no request meets a closing one. */
-const KEEP_ALIVE_MS = 4000
-
-/** One of the servers behind the gateway, with its connections. */
+/** One of the servers behind the gateway, with its connections and counts. */
 export class Upstream implements Endpoint {
   readonly id: string
-  // Private to the runtime, too: layers print their options, and the pool is not for printing.
-  readonly #pool: Pool
+  // Private to the runtime, too: layers print their options, and these are not for printing.
+  readonly #connections: Connections
   readonly #failures = new Map<Cause, number>(causes.map((cause) => [cause, 0]))
   #active = 0
   #attempts = 0
 
-  constructor(origin: string, id: string, limits: PoolLimits) {
+  constructor(origin: string, id: string, limits: PoolLimits, onError: (error: unknown) => void) {
     this.id = id
-    this.#pool = new Pool(origin, {
-      connections: limits.connections,
-      pipelining: 1,
-      connect: { timeout: limits.connectMs },
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      // Layers judge how long an answer may take; this only makes sure that nothing waits for ever where there are none.
-      headersTimeout: limits.idleMs,
-      bodyTimeout: limits.idleMs,
-      maxHeaderSize: limits.headerBytes,
-    })
+    this.#connections = new Connections(origin, limits, onError)
   }
 
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+  dispatch(options: Dispatcher.DispatchOptions, rider: Rider): void {
     this.#active++
     this.#attempts++
-    this.#pool.dispatch(options, handler)
+    this.#connections.dispatch(options, rider)
+  }
+
+  /** The whole answer is here. */
+  free(rider: Rider): void {
+    this.#connections.free(rider)
+  }
+
+  /** It came to nothing, or stopped half-way. */
+  broke(rider: Rider): void {
+    this.#connections.broke(rider)
+  }
+
+  /** Nobody wants the rest of it. */
+  cut(rider: Rider, reason: Error): void {
+    this.#connections.cut(rider, reason)
   }
 
   /** An attempt is over. */
@@ -65,12 +69,12 @@ export class Upstream implements Endpoint {
 
   /** Connections that are open, and requests in line for one. */
   get connections(): { readonly open: number; readonly waiting: number } {
-    const { connected, pending } = this.#pool.stats
-    return { open: connected, waiting: pending }
+    const { open, waiting } = this.#connections
+    return { open, waiting }
   }
 
   /** Drops every connection at once. */
   async close(): Promise<void> {
-    await this.#pool.destroy()
+    await this.#connections.close()
   }
 }

@@ -18,10 +18,11 @@ async function statusesOf(port: number): Promise<Set<number>> {
 
 describe('faults of the upstream', () => {
   test('refused: told at once, and isolated', async () => {
-    const gateway = await startGateway({ upstreams: [await deadPort()], config })
+    const balance = { whenOut: 'recover' }
+    const gateway = await startGateway({ upstreams: [await deadPort()], config: { ...config, balance } })
     const statuses = await statusesOf(gateway.port)
     expect([...statuses].every((status) => status === 502 || status === 503)).toBe(true)
-    expect((await ask(gateway.port)).status).toBe(503)
+    await until(async () => (await ask(gateway.port)).status === 503)
     await gateway.quiet()
   })
 
@@ -87,6 +88,16 @@ describe('faults of the upstream', () => {
       config: { ...config, upstreams: ['http://192.0.2.1:81'], limits: { connect: '10s' } },
     })
     expect([502, 504]).toContain((await ask(gateway.port)).status)
+    await gateway.quiet()
+  })
+
+  test('a name that nobody knows', async () => {
+    const gateway = await startGateway({
+      upstreams: [],
+      config: { ...config, upstreams: ['http://nobody.invalid:81'] },
+    })
+    // 504 where even the name server does not answer.
+    expect([502, 504]).toContain((await ask(gateway.port, { method: 'POST', body: 'x' })).status)
     await gateway.quiet()
   })
 

@@ -20,7 +20,7 @@ export function targetOf({ id, address = id }: Endpoint): Target {
   const url = parsed(address)
   if (url === null || !isOrigin(url)) {
     const expected = 'expected "host:port", "http://host:port" or "https://host:port"'
-    const error = new TypeError(`endpoint ${show(id)}: ${expected}, got ${show(address)}`)
+    const error = new TypeError(`endpoint ${show(id)}: ${expected}, got ${show(address.replace(/[^/]*@/, '***@'))}`)
     throw unsent(Object.assign(error, { code: 'ERR_INVALID_URL' }))
   }
   const secure = url.protocol === 'https:'

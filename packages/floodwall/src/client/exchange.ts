@@ -38,7 +38,8 @@ export interface ExchangeOptions {
 export class Exchange<A> {
   private readonly wire: Wire<A>
   private readonly options: ExchangeOptions
-  private readonly answers = new Set<A>()
+  /** With what ends the hold of each. */
+  private readonly answers = new Map<A, Ended>()
   private over = false
 
   constructor(wire: Wire<A>, options: ExchangeOptions) {
@@ -52,7 +53,11 @@ export class Exchange<A> {
       pipeline.start(this.attempt, resolve, this.options.init)
     })
     this.over = true
-    for (const answer of this.answers) if (answer !== outcome.value) this.wire.discard(answer)
+    for (const [answer, ended] of this.answers) {
+      if (answer === outcome.value) continue
+      this.wire.discard(answer)
+      ended('ignored')
+    }
     return valueOf(outcome as Outcome<A>)
   }
 
@@ -81,14 +86,13 @@ export class Exchange<A> {
       this.wire.discard(answer)
       return done(failed(undefined, 'ignored'))
     }
-    this.answers.add(answer)
-    this.hold(call, answer, controller)
+    this.answers.set(answer, this.hold(call, answer, controller))
     done(this.outcomeOf(call, answer))
   }
 
   /** The slot stays taken, and the caller's abort is heard, until the body is over. */
-  private hold(call: Call, answer: A, controller: AbortController): void {
-    if (!this.wire.hasBody(answer)) return
+  private hold(call: Call, answer: A, controller: AbortController): Ended {
+    if (!this.wire.hasBody(answer)) return () => {}
     const { init, bodyMs } = this.options
     const release = call.hold(bodyMs)
     const unties: (() => void)[] = []
@@ -101,6 +105,7 @@ export class Exchange<A> {
     for (const signal of [init.signal, init.parent?.signal]) {
       if (signal !== undefined && !controller.signal.aborted) unties.push(tie(signal, controller))
     }
+    return ended
   }
 
   private outcomeOf(call: Call, answer: A): Outcome<unknown> {

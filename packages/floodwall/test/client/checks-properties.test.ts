@@ -7,7 +7,7 @@ import { lives } from './support/history.ts'
 test.each([10, 30])(
   'with checks: isolated is armed, and all come back, lives of %i steps',
   (steps) => {
-    expect(() => lives(true, 20_000, steps)).not.toThrow()
+    expect(() => lives(true, 15_000, steps)).not.toThrow()
   },
   120_000,
 )

@@ -72,7 +72,7 @@ describe('in choice', () => {
 describe('isolated', () => {
   test('it sleeps first, must pass `rise` checks, and then calls may probe it', () => {
     const ward = new Ward(one, {}, { interval: '500ms', rise: 2 })
-    ward.pass(100)
+    ward.pass(3000)
     ward.cluster.isolate('a', undefined, 'the test says so')
     expect(ward.pass(999)).toEqual([])
     expect(ward.pass(1)).toHaveLength(1)
@@ -125,12 +125,44 @@ describe('isolated', () => {
       ward.moods.set('a', 'hang')
       ward.pass(500)
       ward.cluster.isolate('a', undefined, 'the test says so')
+      ward.pass(500)
       ward.answers[0]?.(well)
-      ward.moods.set('a', 'well')
-      expect(ward.pass(999)).toEqual([])
+      expect(ward.pass(499)).toEqual([])
       expect(ward.pass(1)).toHaveLength(1)
-      expect(ward.state()).toBe('halfOpen')
+      expect(ward.call()).toBe('unreachable')
+      ward.answers[1]?.(true)
+      expect(ward.call()).toBe('a')
     }
+  })
+
+  test('a timer that comes early is no reason to look early', () => {
+    const ward = new Ward(one, {}, { interval: '500ms' })
+    const { world } = ward
+    ward.checks.close()
+    const early = { ...world, after: (ms: number, fn: () => void) => world.after(Math.max(0, ms - 1), fn) }
+    const again = checks(ward.cluster, { kind: () => void ward.log.push({ id: 'a', at: world.now() }) }, early)
+    const until = world.now() + 1000
+    ward.cluster.isolate('a', undefined, 'the test says so')
+    ward.pass(5000)
+    expect(ward.log[0]?.at).toBeGreaterThanOrEqual(until)
+    expect(ward.log[0]?.at).toBeLessThan(until + 2)
+    again.close()
+  })
+
+  test('who waits for checks costs the calls nothing', () => {
+    const fleet = Array.from({ length: 100 }, (_, i) => ({ id: `h${i}` }))
+    const ward = new Ward(fleet)
+    let asked = 0
+    const mayProbe = () => {
+      asked++
+      return false
+    }
+    ward.cluster.watch({ mayProbe })
+    for (const { id } of fleet.slice(1)) ward.cluster.isolate(id, 10, 'the test says so')
+    ward.pass(20)
+    asked = 0
+    for (let i = 0; i < 100; i++) expect(ward.call()).toBe('h0')
+    expect(asked).toBeLessThan(1000)
   })
 
   test('a named time counts, also when it is named anew and when it is very long', () => {

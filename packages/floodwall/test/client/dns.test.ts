@@ -18,7 +18,7 @@ interface Found {
 
 /** A discovery over a server with these replies; it asks again at once, `rounds` times in all. */
 async function look(
-  options: Partial<DnsOptions>,
+  options: Omit<DnsOptions, 'name'>,
   replies: Record<string, Reply>,
   rounds = 1,
   random = 0,
@@ -35,7 +35,7 @@ async function look(
       return () => {}
     },
   }
-  const whole = { name: 'shop.test', port: 80, servers: [server.address], timeout: 200, ...options } as const
+  const whole: DnsOptions = { name: 'shop.test', port: 80, servers: [server.address], timeout: 200, ...options }
   const discovery = dns(whole, runtime)
   onTestFinished(() => discovery.close())
   discovery.start(

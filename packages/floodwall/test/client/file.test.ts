@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Runtime, systemRuntime } from 'floodwall'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type FileOptions, file } from '../../src/client/index.ts'
 
@@ -29,10 +30,10 @@ interface Watched {
 }
 
 /** Follows a file; the poll is an hour away unless the test is about it. */
-function follow(path: string, options: Partial<FileOptions> = {}): Watched {
+function follow(path: string, options: Partial<FileOptions> = {}, runtime: Runtime = systemRuntime): Watched {
   const lists: string[][] = []
   const errors: string[] = []
-  const discovery = file({ path, poll: '1h', ...options })
+  const discovery = file({ path, poll: '1h', ...options }, runtime)
   onTestFinished(() => discovery.close())
   discovery.start(
     (list) => void lists.push(list.map((e) => e.id)),
@@ -112,6 +113,26 @@ describe('a change is seen', () => {
     await until('c:1')
   })
 
+  test('another folder in its place is watched from the next poll on', async () => {
+    const root = folder()
+    const inner = join(root, 'current')
+    mkdirSync(inner)
+    writeFileSync(join(inner, 'endpoints'), 'a:1\n')
+    const polls: (() => void)[] = []
+    const after: Runtime['after'] = (ms, fn, background) =>
+      ms === 3_600_000 ? (polls.push(fn), () => {}) : systemRuntime.after(ms, fn, background)
+    const { until } = follow(join(inner, 'endpoints'), {}, { ...systemRuntime, after })
+    await until('a:1')
+    renameSync(inner, `${inner}.old`)
+    mkdirSync(inner)
+    writeFileSync(join(inner, 'endpoints'), 'b:1\n')
+    await vi.waitFor(() => expect(polls).toHaveLength(1))
+    polls[0]?.()
+    await until('b:1')
+    writeFileSync(join(inner, 'endpoints'), 'c:1\n')
+    await until('c:1')
+  })
+
   test('also while something else in the folder never rests', async () => {
     const root = folder()
     const path = join(root, 'endpoints')
@@ -135,9 +156,8 @@ describe('what is bad is not taken', () => {
     const next = whole.map((id) => id.replace(':80', ':81'))
     writeFileSync(path, '')
     for (const id of next) {
-      appendFileSync(path, id.slice(0, 5))
-      await new Promise((resolve) => setTimeout(resolve, 3))
-      appendFileSync(path, `${id.slice(5)}\n`)
+      appendFileSync(path, `${id}\n`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
     }
     await until(...next)
     expect(lists).toEqual([whole, next])

@@ -140,7 +140,7 @@ describe('addresses', () => {
     },
   )
 
-  test('credentials are not told', () => {
-    expect(() => targetOf({ id: 'x', address: 'http://user:secret@a' })).toThrow(/^(?!.*secret)/)
+  test.each(['http://user:secret@a', 'user:secret@a:1'])('the credentials in %s are not told', (address) => {
+    expect(() => targetOf({ id: 'x', address })).toThrow(/^(?!.*secret).*\*\*\*@a/)
   })
 })

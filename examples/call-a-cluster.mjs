@@ -1,0 +1,55 @@
+// A client of two servers: one breaks, is isolated, is repaired, and comes back; no caller notices.
+import { createServer } from 'node:http'
+import { Cluster, envOf, systemRuntime } from 'floodwall'
+import { checks, client, discover, fixed } from 'floodwall/client'
+
+let broken = false
+
+async function serve(handler) {
+  const server = createServer(handler)
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server
+}
+
+const servers = [
+  await serve((_, response) => response.end('hello from the steady one')),
+  await serve((_, response) => response.writeHead(broken ? 500 : 200).end('hello from the other one')),
+]
+const ids = servers.map((server) => `127.0.0.1:${server.address().port}`)
+
+// What becomes of the endpoints is told where the cluster is made.
+const emit = ({ type, path, from, to, why }) => {
+  if (type === 'state' && path.includes(':')) console.log(`  ${path}: ${from} -> ${to}, ${why}`)
+}
+const options = { slowStart: 0, picker: 'roundRobin', isolatedAlways: 1, isolation: { consecutive: 3, openFor: '300ms' } }
+const cluster = new Cluster(options, envOf({ ...systemRuntime, emit }, 'shop'))
+const feed = discover(cluster, fixed(ids))
+const looking = checks(cluster, { kind: 'http', path: '/', interval: '100ms' })
+
+// Deadline, retries and a timeout are there by default: GET is tried again at the other server.
+const shop = client('shop', cluster)
+
+async function ask(times) {
+  const seen = {}
+  for (let i = 0; i < times; i++) {
+    const response = await shop.fetch('/')
+    const text = `${response.status} ${await response.text()}`
+    seen[text] = (seen[text] ?? 0) + 1
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  console.log(seen)
+}
+
+console.log('both are well')
+await ask(20)
+broken = true
+console.log('the other one breaks')
+await ask(40)
+broken = false
+console.log('it is repaired')
+await ask(120)
+
+feed.close()
+looking.close()
+await shop.close()
+for (const server of servers) server.close()
