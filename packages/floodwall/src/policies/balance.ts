@@ -60,7 +60,7 @@ interface Seat {
 
 const untried = (): boolean => false
 
-export class Balance implements Policy {
+class Balance implements Policy {
   readonly kind = 'balance'
   readonly path: string
   readonly cluster: Cluster

@@ -27,7 +27,7 @@ type DeadlineSettings = v.InferOutput<typeof deadlineOptions>
 
 const deadlineSnapshot = v.strictObject({ ...snapshotOf('deadline'), withinMs: v.number(), expired: v.number() })
 
-export class Deadline implements Policy, Refuser {
+class Deadline implements Policy, Refuser {
   readonly kind = 'deadline'
   readonly path: string
   private readonly env: Env

@@ -80,7 +80,7 @@ class Patience extends Alarm {
   }
 }
 
-export class Queue implements Policy, Refuser {
+class Queue implements Policy, Refuser {
   readonly kind = 'queue'
   readonly path: string
   private readonly env: Env

@@ -59,7 +59,7 @@ interface Way {
   readonly deadline: number
 }
 
-export class Retry implements Policy {
+class Retry implements Policy {
   readonly kind = 'retry'
   readonly path: string
   private readonly env: Env

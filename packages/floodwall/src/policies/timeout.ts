@@ -23,7 +23,7 @@ type TimeoutSettings = v.InferOutput<typeof timeoutOptions>
 
 const timeoutSnapshot = v.strictObject({ ...snapshotOf('timeout'), afterMs: v.number(), timeouts: v.number() })
 
-export class Timeout implements Policy {
+class Timeout implements Policy {
   readonly kind = 'timeout'
   readonly path: string
   readonly spanMs: number

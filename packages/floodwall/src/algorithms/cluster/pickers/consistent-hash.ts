@@ -80,7 +80,7 @@ function totals(members: readonly Member[]): { inside: number; weight: number } 
 }
 
 /** FNV-1a over the characters, finished as in MurmurHash3: FNV alone leaves the points of one member close together. */
-export function hashOf(text: string): number {
+function hashOf(text: string): number {
   let h = 0x811c9dc5
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
