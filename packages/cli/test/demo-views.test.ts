@@ -18,7 +18,7 @@ function busy(): Board {
   const board = played((phase, lane, i) => (phase === 'one wrong' && lane === 0 && i % 3 === 0 ? 500 : undefined))
   const endpoints = new Map([
     ['A', endpoint({ sinceMs: 100, isolations: 1 })],
-    ['B', endpoint({ state: 'open', probeInMs: 850, isolations: 2 })],
+    ['B', endpoint({ state: 'open', probeInMs: 870, isolations: 2 })],
     ['C', endpoint({ state: 'halfOpen' })],
     ['D', endpoint()],
   ])
@@ -42,7 +42,7 @@ test.each([
 test('an ordinary terminal has room for everything', () => {
   const text = picture(busy(), bare, 80, 24).join('\n')
   expect(text).not.toContain('…')
-  for (const end of ['all back', 'p99', 'D ']) expect(text).toContain(end)
+  for (const end of ['╵one wrong╵', '╵all back', 'p99', 'D ']) expect(text).toContain(end)
 })
 
 test('the table says what the cluster does', () => {
@@ -82,6 +82,17 @@ test('one failure in many is not 100 %', () => {
   expect(percent(1)).toBe('100 %')
   expect(percent(0.99999)).toBe('99.9 %')
   expect(percent(Number.NaN)).toBe('–')
+})
+
+test('lines break between words, and not before a unit', () => {
+  expect(wrap('it took 0.5 s or 20 ms, so 50 % of all', 9)).toEqual([
+    'it took',
+    '0.5 s or',
+    '20 ms, so',
+    '50 % of',
+    'all',
+  ])
+  expect(wrap('slow servers are', 5)).toEqual(['slow', 'servers', 'are'])
 })
 
 test('a line is cut by what is seen of it, and its colours end', () => {

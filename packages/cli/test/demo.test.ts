@@ -111,7 +111,7 @@ test('Ctrl-C ends everything, also half-way', { timeout: 20_000 }, async () => {
 })
 
 test('children leave, and tidy up, when the demo is killed', { timeout: 20_000 }, async () => {
-  const demo = start(30)
+  const demo = start(1)
   await demo.says('all well:')
   const { children } = demo
   demo.process.kill('SIGKILL')
@@ -119,7 +119,7 @@ test('children leave, and tidy up, when the demo is killed', { timeout: 20_000 }
 })
 
 test('the loss of a child is told, and ends everything', { timeout: 20_000 }, async () => {
-  const demo = start(30)
+  const demo = start(1)
   await demo.says('all well:')
   const { children } = demo
   process.kill(children.at(-1) as number, 'SIGKILL')

@@ -10,10 +10,7 @@ export class Board {
   readonly phaseMs: number
   /** Requests, of each way. */
   readonly perSecond: number
-  readonly without = new LaneBoard(
-    'WITHOUT FLOODWALL',
-    'servers are asked in turn; a check each second leaves out the dead',
-  )
+  readonly without = new LaneBoard('WITHOUT FLOODWALL', 'asked in turn; a check each second leaves out the dead')
   readonly with = new LaneBoard('WITH FLOODWALL', `a server has ${TRY_MS} ms to answer, then another is tried`)
   /** -1 in the warm-up; after the last, their number. */
   phase = -1

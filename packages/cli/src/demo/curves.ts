@@ -5,7 +5,8 @@ import { left, type Paint } from './words.ts'
 // Success and p99 of both ways over the whole run, one character per piece of time.
 
 const LEVELS = '▁▂▃▄▅▆▇█'
-const LABELS = 19
+const LABELS = 16
+const TITLE = 8
 const WIDEST = 72
 /** The scale of the p99 is logarithmic, from here (the lowest level) to here. */
 const QUICK_MS = 10
@@ -18,7 +19,7 @@ export function curves(board: Board, paint: Paint, width: number): string[] {
   const pieces = board.lanes.map((lane) => lane.pieces(perPhase * board.phases.length, board.lengthMs))
   const [without = [], floodwall = []] = pieces
   const line = (title: string, of: string, tallies: Tally[], draw: (tally: Tally, paint: Paint) => string): string =>
-    left(title, 9) + left(paint.dim(of), LABELS - 9) + tallies.map((tally) => draw(tally, paint)).join('')
+    left(title, TITLE) + left(paint.dim(of), LABELS - TITLE) + tallies.map((tally) => draw(tally, paint)).join('')
   return [
     line('success', 'without', without, success),
     line('', 'with', floodwall, success),

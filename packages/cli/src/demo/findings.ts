@@ -109,7 +109,7 @@ function effort({ phases, without, with: floodwall, retries }: Board): string[] 
   if (isolated.length === 0) return []
   return [
     `While slow or wrong, servers ${useless.join(' and ')} got ${whole(bare)} requests without floodwall, ${whole(guarded)} with it.`,
-    `Up to there the gateway tried ${whole(again)} requests again elsewhere. Seen isolated for the first time: ${isolated.join(', ')}.`,
+    `In these phases the gateway tried ${whole(again)} requests again elsewhere. First seen isolated: ${isolated.join(', ')}.`,
   ]
 }
 

@@ -32,9 +32,10 @@ export class LaneBoard {
     for (const one of sent) if (one[1] >= 0) this.sent.push(one)
   }
 
-  /** The share of the clients' requests that a server gets; NaN when there are none. */
+  /** The share of the traffic that a server gets; NaN when there is none. What is refused or lost on the way is no server's. */
   shareOf({ recent }: ServerBoard): number {
-    return recent.arrivalsPerSecond / (this.recent.arrivalsPerSecond || Number.NaN)
+    const got = this.servers.reduce((sum, server) => sum + server.recent.arrivalsPerSecond, 0)
+    return recent.arrivalsPerSecond / (Math.max(got, this.recent.arrivalsPerSecond) || Number.NaN)
   }
 
   inPhase(index: number): Tally {

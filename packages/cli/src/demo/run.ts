@@ -44,7 +44,7 @@ export class Run {
     // A look that fails once is of no account: if the gateway is gone, that is told elsewhere.
     const looking = setInterval(() => void this.look(gateway).catch(() => {}), LOOK_EVERY_MS)
     try {
-      await this.sleep(WARM_UP_MS)
+      await this.sleep(Math.min(WARM_UP_MS, board.phaseMs))
       for (const [index, phase] of board.phases.entries()) {
         const servers = [...bare, ...guarded]
         await this.enter(index, phase, servers, load)

@@ -18,8 +18,10 @@ export class Screen {
     this.out = out
   }
 
-  /** As it is now: a process without a controlling terminal (npm start) is not told when it changes. */
+  /** As it is now. A process that is not in the terminal's foreground group (npm start) is not told when it changes. */
   get size(): [width: number, height: number] {
+    // The stream remembers the size, and looks again only at this.
+    process.emit('SIGWINCH', 'SIGWINCH')
     return this.out.getWindowSize()
   }
 

@@ -63,11 +63,14 @@ export function fit(text: string, width: number): string {
   return `${fitting}…`
 }
 
+/** A number and its unit stay together. */
+const SPACE = / (?!(?:s|ms|%)(?:\W|$))/
+
 /** Lines of whole words. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = []
   let line = ''
-  for (const word of text.split(' ')) {
+  for (const word of text.split(SPACE)) {
     if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) {
       lines.push(line)
       line = word

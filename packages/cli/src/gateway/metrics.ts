@@ -1,7 +1,7 @@
 import type { Snapshot } from 'floodwall'
 import { Exposition } from './exposition.ts'
 import type { Gateway } from './gateway.ts'
-import { latencyBounds, type Telemetry } from './telemetry.ts'
+import type { Telemetry } from './telemetry.ts'
 
 // `/metrics`. Labels come from the configuration and from closed lists, never from what a client sent: a label that strangers choose is a
 // series for each of their ideas.
@@ -29,18 +29,22 @@ function traffic(text: Exposition, { telemetry, peers, stage }: Gateway): void {
   text.metric('floodwall_ready', 'gauge', '1 while new requests are taken.').sample(stage === 'ready' ? 1 : 0)
 }
 
-function latency(text: Exposition, telemetry: Telemetry): void {
-  const name = 'floodwall_request_duration_seconds'
-  text.metric(name, 'histogram', 'From the head of the request to the end of the answer.')
-  let below = 0
-  for (const [i, bound] of latencyBounds.entries()) {
-    below += telemetry.latency[i] as number
-    text.sample(below, { le: String(bound / 1000) }, '_bucket')
+/** Upper bounds in milliseconds, from what a cache takes to the default deadline. */
+const latencyBounds = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000]
+
+function latency(text: Exposition, { latency: histogram }: Telemetry): void {
+  const { count, mean = 0 } = histogram
+  text.metric(
+    'floodwall_request_duration_seconds',
+    'histogram',
+    'From the head of the request to the end of the answer.',
+  )
+  for (const bound of latencyBounds) {
+    text.sample(histogram.countAtOrBelow(bound), { le: String(bound / 1000) }, '_bucket')
   }
-  const all = below + (telemetry.latency[latencyBounds.length] as number)
-  text.sample(all, { le: '+Inf' }, '_bucket')
-  text.sample(telemetry.latencySumMs / 1000, {}, '_sum')
-  text.sample(all, {}, '_count')
+  text.sample(count, { le: '+Inf' }, '_bucket')
+  text.sample((mean * count) / 1000, {}, '_sum')
+  text.sample(count, {}, '_count')
 }
 
 function upstreams(text: Exposition, { upstreams: all }: Gateway): void {

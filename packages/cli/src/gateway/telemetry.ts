@@ -1,3 +1,4 @@
+import { Histogram } from 'floodwall/stats'
 import { type Cause, causes } from './failures.ts'
 
 // What the gateway has counted. Written on the hot path, so plain numbers in fixed places; read when somebody asks. The places come from
@@ -12,35 +13,31 @@ const placeOfMethod: ReadonlyMap<string, number> = new Map(methods.map((method, 
 const statusClasses = ['none', '1xx', '2xx', '3xx', '4xx', '5xx', 'other'] as const
 const CLASSES = statusClasses.length
 
-/** Upper bounds in milliseconds, from one that a cache would answer in to the default deadline. */
-export const latencyBounds: readonly number[] = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000]
-
 export class Telemetry {
   inFlight = 0
   /** The client left while its answer was on the way, or before. */
   clientsGone = 0
-  latencySumMs = 0
-  /** Answers by latency; the last place is for all that are slower than the last bound. Not cumulative. */
-  readonly latency: Float64Array = new Float64Array(latencyBounds.length + 1)
+  /** From the head of the request to the end of the answer. */
+  readonly latency: Histogram = new Histogram()
   /** Answers that broke off after the head had been passed on. */
   readonly brokenOff: Map<Cause, number> = new Map(causes.map((cause) => [cause, 0]))
   private readonly requests = new Float64Array(methods.length * CLASSES)
 
   concluded(method: string, status: number, tookMs: number): void {
     this.inFlight--
+    this.count(method, status)
+    this.latency.record(tookMs)
+  }
+
+  /** Answered before it became an exchange: malformed, or refused by its head. */
+  turnedAway(method: string, status: number): void {
+    this.count(method, status)
+  }
+
+  private count(method: string, status: number): void {
     const place = placeOfMethod.get(method) ?? OTHER
     const group = status < 600 ? Math.trunc(status / 100) : CLASSES - 1
     this.requests[place * CLASSES + group]!++
-    this.latencySumMs += tookMs
-    let i = 0
-    while (i < latencyBounds.length && tookMs > latencyBounds[i]!) i++
-    this.latency[i]!++
-  }
-
-  /** Answered before it became an exchange: malformed, refused by its head. */
-  turnedAway(method: string, status: number): void {
-    this.inFlight++
-    this.concluded(method, status, 0)
   }
 
   /** The counts that are not 0, with their labels. */
@@ -55,6 +52,7 @@ export class Telemetry {
   inspect(): object {
     const byStatus: Record<string, number> = {}
     for (const { status, count } of this.requestCounts()) byStatus[status] = (byStatus[status] ?? 0) + count
-    return { inFlight: this.inFlight, clientsGone: this.clientsGone, requests: byStatus }
+    const { inFlight, clientsGone, latency } = this
+    return { inFlight, clientsGone, requests: byStatus, latencyMs: latency.snapshot() }
   }
 }

@@ -31,6 +31,7 @@ describe('C32: clients that leave', () => {
     expect(seen.pipeline.calls).toMatchObject({ ignored: 100, failure: 0, timeout: 0 })
     expect(seen.upstreams[0]?.failures).toEqual({ 'given-up': 100 })
     expect(seen.gateway.clientsGone).toBe(100)
+    expect(seen.upstreams[0]?.connections).toEqual({ open: 0, waiting: 0 })
   })
 
   test('while the answer streams', async () => {

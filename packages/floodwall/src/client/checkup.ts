@@ -120,8 +120,8 @@ export class Checkup {
   private readonly due = (): void => {
     this.cancelTimer = null
     const early = this.asleep ? this.sleepMs() : 0
-    // Node's timers may come a millisecond early.
-    if (early > 0) return this.wait(Math.max(1, early), true)
+    // Node's timers may come a millisecond early; the next one a little late, so that it is not early for ever.
+    if (early > 0) return this.wait(early + 1, true)
     this.asleep = false
     this.check()
   }

@@ -1,8 +1,9 @@
 import type { Call } from './call.ts'
 import { acquireAll, cancelAll, type Gate, type Permit, type Rejection, type Snapshot, settleAll } from './gate.ts'
-import { refused, type Verdict } from './outcome.ts'
+import { type Outcome, refused, type Verdict } from './outcome.ts'
 import type { Done, Next, Policy } from './policy.ts'
 import type { Env } from './runtime.ts'
+import { Answer, type Step, stepFrom, type Then } from './step.ts'
 
 /**
  * The one bridge from gates to policies: adjacent gates become one synchronous loop in and one out.
@@ -26,13 +27,15 @@ export class Admission implements Policy {
   }
 
   run(call: Call, next: Next, done: Done): void {
-    const held = this.acquire(call)
-    if (!held.ok) return done(refused(held))
-    const since = this.start(call)
-    next(call, (outcome) => {
-      this.end(call, held, since, outcome.verdict, outcome.ran)
-      done(outcome)
-    })
+    this.step(stepFrom(next))(call, new Answer(done))
+  }
+
+  step(inner: Step): Step {
+    return (call, then) => {
+      const held = this.acquire(call)
+      if (held.ok) inner(call, new Admitted(this, call, held, this.start(call), then))
+      else then.settle(refused(held))
+    }
   }
 
   /** All permits, as a chain, or the first refusal. */
@@ -68,5 +71,27 @@ export class Admission implements Policy {
 
   inspect(now: number): Snapshot {
     return { kind: this.kind, path: this.path, gates: this.gates.map((g) => g.inspect(now)) }
+  }
+}
+
+/** A call that is inside. */
+class Admitted implements Then {
+  private readonly admission: Admission
+  private readonly call: Call
+  private readonly held: Permit
+  private readonly since: number
+  private readonly then: Then
+
+  constructor(admission: Admission, call: Call, held: Permit, since: number, then: Then) {
+    this.admission = admission
+    this.call = call
+    this.held = held
+    this.since = since
+    this.then = then
+  }
+
+  settle(outcome: Outcome<unknown>): void {
+    this.admission.end(this.call, this.held, this.since, outcome.verdict, outcome.ran)
+    this.then.settle(outcome)
   }
 }

@@ -4,6 +4,7 @@ import type { Ask, Permit } from './gate.ts'
 import type { Criticality, Endpoint, Host, Init, Work } from './init.ts'
 import { failed, type Outcome, type Verdict } from './outcome.ts'
 import type { Done } from './policy.ts'
+import { Answer, type Then } from './step.ts'
 
 /** How long a `hold()` lasts when its owner forgets to end it: 5 minutes, longer than any sensible body. */
 const HOLD_MS = 300_000
@@ -22,7 +23,7 @@ export class Call implements Ask {
   private works = -1
   /** A box: most calls have no deadline, and a number field would allocate one for each. */
   private due: { readonly at: number } | null = null
-  private waiting: Done | null = null
+  private waiting: Then | null = null
   private aside: Aside | null = null
 
   /** @internal */
@@ -222,7 +223,7 @@ export class Call implements Ask {
     this.waiting = null
     extra.controller?.abort(error)
     if (extra.children !== null) for (const child of [...extra.children]) child.cancel(error, 'ignored')
-    if (done !== null) done(this.cancellation())
+    if (done !== null) done.settle(this.cancellation())
   }
 
   /**
@@ -230,7 +231,7 @@ export class Call implements Ask {
    */
   wait(done: Done): void {
     if (this.over) return done(this.cancellation())
-    this.waiting = done
+    this.waiting = new Answer(done)
   }
 
   /** The waiting is over; false when a cancel was faster, and the step must not answer any more. */
@@ -241,13 +242,13 @@ export class Call implements Ask {
   }
 
   /** @internal The work runs, and answers through `done` unless a cancel is faster. */
-  run(done: Done): void {
+  run(then: Then): void {
     this.begin()
-    this.waiting = done
+    this.waiting = then
   }
 
   /** @internal The work's continuation, taken once; null after a cancel: who waits then is somebody else (a retry after a timeout). */
-  take(): Done | null {
+  take(): Then | null {
     if (this.cancelled) return null
     const done = this.waiting
     this.waiting = null

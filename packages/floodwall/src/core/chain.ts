@@ -2,8 +2,9 @@ import { Admission } from './admission.ts'
 import type { Gate, Snapshot } from './gate.ts'
 import { isGate, isLifted, type Layer } from './layer.ts'
 import { leaf } from './leaf.ts'
-import type { Next, Policy } from './policy.ts'
+import type { Policy } from './policy.ts'
 import { type Env, envOf } from './runtime.ts'
+import { type Step, stepOf } from './step.ts'
 
 /** What a layer became. */
 export type Built = Gate | Policy
@@ -27,15 +28,15 @@ export interface Changes {
 /** Layers, built and composed once; the work travels in the call. Adjacent gates fuse. `end` is what comes after the last layer. */
 export class Chain {
   readonly layers: readonly Place[]
-  readonly first: Next
+  readonly first: Step
   /** Set when there are gates and nothing else. */
   readonly gatesOnly: Admission | null
   private readonly env: Env
-  private readonly end: Next
+  private readonly end: Step
   /** Taken out by a reload while calls waited in them: those finish as they began, or are ended by {@link close}. */
   private retired: readonly Policy[] = []
 
-  constructor(layers: readonly Layer[], env: Env, end: Next = leaf, previous: readonly Place[] = []) {
+  constructor(layers: readonly Layer[], env: Env, end: Step = leaf, previous: readonly Place[] = []) {
     this.env = env
     this.end = end
     this.layers = place(layers, env, previous)
@@ -157,6 +158,6 @@ function fuse(places: readonly Place[], env: Env): Policy[] {
   return steps
 }
 
-function compose(steps: readonly Policy[], end: Next): Next {
-  return steps.reduceRight<Next>((inner, policy) => (call, done) => policy.run(call, inner, done), end)
+function compose(policies: readonly Policy[], end: Step): Step {
+  return policies.reduceRight((inner, policy) => stepOf(policy, inner), end)
 }

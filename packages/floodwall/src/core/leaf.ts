@@ -1,13 +1,14 @@
 import type { Call } from './call.ts'
 import { answered, failed, type Outcome, verdictByDefault } from './outcome.ts'
 import type { Done, Next } from './policy.ts'
+import type { Step } from './step.ts'
 
 // The innermost step: runs the work and stamps the verdict. The only place where a stranger's code is called, so the only try/catch.
 
 /** Runs the call's work. */
-export const leaf: Next = (call, done) => {
-  if (call.cancelled) return done(call.cancellation())
-  call.run(done)
+export const leaf: Step = (call, then) => {
+  if (call.cancelled) return then.settle(call.cancellation())
+  call.run(then)
   if (call.callbacks) return runCallbacks(call)
   let result: unknown
   try {
@@ -34,12 +35,12 @@ export const leaf: Next = (call, done) => {
 }
 
 function finish(call: Call, ok: boolean, value: unknown): void {
-  const done = call.take()
+  const then = call.take()
   // Cancelled meanwhile: the caller has its answer, only the occupancy ends here.
-  if (done === null) return call.end(undefined)
+  if (then === null) return call.end(undefined)
   const outcome = judge(call, ok, value)
   call.end(undefined)
-  done(outcome)
+  then.settle(outcome)
 }
 
 function runCallbacks(call: Call): void {
@@ -47,9 +48,9 @@ function runCallbacks(call: Call): void {
   const answer: Done = (outcome) => {
     if (!open) return
     open = false
-    const done = call.take()
+    const then = call.take()
     call.end(undefined)
-    if (done !== null) done(outcome)
+    if (then !== null) then.settle(outcome)
   }
   try {
     ;(call.work as Next)(call, answer)

@@ -13,6 +13,7 @@ import { type Classify, type Outcome, refused, type Verdict, verdictByDefault } 
 import type { Done, Next } from './policy.ts'
 import { Refusals } from './refusals.ts'
 import { type Env, envOf, type Runtime, type Shared } from './runtime.ts'
+import { Answer, type Then } from './step.ts'
 import { systemRuntime } from './system.ts'
 
 /** What a pipeline may be told besides its layers. */
@@ -69,11 +70,7 @@ export class Pipeline {
     const promise = new Promise<T>(capture as Executor<T>)
     const resolve = captured.resolve
     const reject = captured.reject
-    this.run(call, (outcome) => {
-      this.count(outcome)
-      if (outcome.ok) resolve(outcome.value)
-      else rejectSoon(reject, outcome)
-    })
+    this.run(call, new Promised(this, resolve, reject))
     return promise
   }
 
@@ -81,11 +78,12 @@ export class Pipeline {
   outcome<T>(work: (call: Call) => T | PromiseLike<T>, init: Init = NOTHING): Outcome<T> | Promise<Outcome<T>> {
     let now: Outcome<T> | undefined
     let later: ((outcome: Outcome<T>) => void) | undefined
-    this.run(this.make(work, false, init), (outcome) => {
+    const answer = new Answer((outcome) => {
       this.count(outcome)
       if (later === undefined) now = outcome as Outcome<T>
       else later(outcome as Outcome<T>)
     })
+    this.run(this.make(work, false, init), answer)
     if (now !== undefined) return now
     return new Promise((resolve) => {
       later = resolve
@@ -94,10 +92,11 @@ export class Pipeline {
 
   /** The same without promises: `work(call, done)` answers by calling `done` once; `done` here gets the outcome once. */
   start(work: Next, done: Done, init: Init = NOTHING): void {
-    this.run(this.make(work, true, init), (outcome) => {
+    const answer = new Answer((outcome) => {
       this.count(outcome)
       done(outcome)
     })
+    this.run(this.make(work, true, init), answer)
   }
 
   /** `fn` under this pipeline: same arguments, same `this`. */
@@ -163,13 +162,13 @@ export class Pipeline {
     return new Call(this.host, work, callbacks, init)
   }
 
-  /** `done` must count the outcome: one closure per call is cheaper than two. */
-  private run(call: Call, done: Done): void {
+  /** `then` must count the outcome: one object per call is cheaper than two. */
+  private run(call: Call, then: Then): void {
     this.running++
-    if (this.closed) return done(refused(new Rejection(this.door, 'closed', 0, 0, 0, true)))
-    if (!tied(call.init)) return this.chain.first(call, done)
-    const untying = tie(call, done, this.door)
-    if (untying !== undefined) this.chain.first(call, untying)
+    if (this.closed) return then.settle(refused(new Rejection(this.door, 'closed', 0, 0, 0, true)))
+    if (!tied(call.init)) return this.chain.first(call, then)
+    const untying = tie(call, (outcome) => then.settle(outcome), this.door)
+    if (untying !== undefined) this.chain.first(call, new Answer(untying))
   }
 
   /** Gates alone: the permits are settled in the caller's own reaction, with no promise of ours (2.6x the bare call instead of 4.4x). */
@@ -217,7 +216,8 @@ export class Pipeline {
     this.counts.add(verdict)
   }
 
-  private count(outcome: Outcome<unknown>): void {
+  /** @internal */
+  count(outcome: Outcome<unknown>): void {
     this.running--
     if (outcome.rejection === undefined) this.counts.add(outcome.verdict)
     else {
@@ -230,6 +230,26 @@ export class Pipeline {
   private tell(event: FloodEvent, runtime: Runtime): void {
     this.listeners.emit(event)
     runtime.emit(event)
+  }
+}
+
+/** The promise at the edge. */
+class Promised implements Then {
+  private readonly pipeline: Pipeline
+  private readonly resolve: (value: unknown) => void
+  private readonly reject: (error: unknown) => void
+
+  constructor(pipeline: Pipeline, resolve: (value: unknown) => void, reject: (error: unknown) => void) {
+    this.pipeline = pipeline
+    this.resolve = resolve
+    this.reject = reject
+  }
+
+  settle(outcome: Outcome<unknown>): void {
+    this.pipeline.count(outcome)
+    const { resolve, reject } = this
+    if (outcome.ok) resolve(outcome.value)
+    else rejectSoon(reject, outcome)
   }
 }
 

@@ -2,6 +2,7 @@ import type { Call } from './call.ts'
 import type { Snapshot } from './gate.ts'
 import { failed, type Outcome, verdictOfError } from './outcome.ts'
 import { show } from './schema.ts'
+import type { Step } from './step.ts'
 
 /** Takes the outcome of a call, exactly once. */
 export type Done = (outcome: Outcome<unknown>) => void
@@ -17,6 +18,8 @@ export interface Policy {
   readonly kind: string
   readonly path: string
   run(call: Call, next: Next, done: Done): void
+  /** @internal The same without closures, for layers that every call passes; used instead of `run` where it is there. */
+  step?(inner: Step): Step
   inspect?(now: number): Snapshot
   /** Calls that wait here now. What a reload took out is then not closed, and kept in sight until they have gone. */
   readonly waiting?: number

@@ -19,6 +19,9 @@ interface Tally {
 export class Refusals {
   private readonly byRefuser = new Map<Refuser | null, Map<Reason, Tally>>()
   private readonly shadow: boolean
+  /** The one before: floods are monotonous. */
+  private last: Tally | null = null
+  private lastRefuser: Refuser | null = null
 
   /** `shadow`: nothing was refused, it would have been. */
   constructor(shadow = false) {
@@ -27,7 +30,11 @@ export class Refusals {
 
   /** Counts one; `emit` is undefined when nobody listens. */
   add(rejection: Rejection, now: number, emit: ((event: FloodEvent) => void) | undefined): void {
-    const tally = this.tallyOf(rejection)
+    const { last } = this
+    const same = last !== null && this.lastRefuser === rejection.gate && last.reason === rejection.reason
+    const tally = same ? last : this.tallyOf(rejection)
+    this.last = tally
+    this.lastRefuser = rejection.gate
     tally.count++
     tally.sinceEvent++
     if (emit === undefined || now < tally.nextEventAt) return

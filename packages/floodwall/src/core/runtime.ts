@@ -37,7 +37,9 @@ export interface Env extends Runtime {
 export type Shared = Map<string, unknown>
 
 /** An {@link Env} for `path` on `runtime`. Gates that are used bare get one of their own. */
-export function envOf(runtime: Runtime, path: string, shared: Shared = new Map()): Env {
+export function envOf(runtime: Runtime, path: string, shared?: Shared): Env {
+  // Made when somebody shares: ten thousand bare gates have no use for ten thousand maps.
+  let names = shared
   return {
     now: runtime.now,
     precise: runtime.precise,
@@ -48,8 +50,9 @@ export function envOf(runtime: Runtime, path: string, shared: Shared = new Map()
     bind: runtime.bind,
     path,
     share<T>(name: string, make: () => T): T {
-      if (!shared.has(name)) shared.set(name, make())
-      return shared.get(name) as T
+      names ??= new Map()
+      if (!names.has(name)) names.set(name, make())
+      return names.get(name) as T
     },
   }
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Cluster } from '../algorithms/cluster/cluster.ts'
-import { clusterOptions } from '../algorithms/cluster/cluster-settings.ts'
+import { type ClusterSettings, clusterOptions } from '../algorithms/cluster/cluster-settings.ts'
 import type { Member } from '../algorithms/cluster/member.ts'
 import type { Call } from '../core/call.ts'
 import { Chain } from '../core/chain.ts'
@@ -10,6 +10,7 @@ import { gate, type Kind, kindOf, type Layer, snapshotOf } from '../core/layer.t
 import { answered, failed, type Outcome, refused } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import { type Env, envOf } from '../core/runtime.ts'
+import { Answer, stepFrom } from '../core/step.ts'
 
 // Which endpoint gets this attempt?
 //
@@ -65,7 +66,9 @@ class Balance implements Policy {
   readonly path: string
   readonly cluster: Cluster
   private readonly env: Env
-  private readonly each: readonly Layer[]
+  private each: readonly Layer[]
+  /** What its own cluster was made of; undefined when it is somebody else's. */
+  private readonly own: ClusterSettings | undefined
   private seats = new Map<Member, Seat>()
   private next: Next | undefined
 
@@ -74,8 +77,19 @@ class Balance implements Policy {
     this.path = env.path
     this.env = env
     this.each = each
+    this.own = cluster === undefined ? own : undefined
     this.cluster = cluster ?? new Cluster(own, env)
     if (endpoints !== undefined) this.cluster.update(endpoints)
+  }
+
+  /** Other endpoints or layers, same cluster: what it knows of those who stay is kept. False when the cluster itself is another. */
+  takesOver({ endpoints, cluster, each, ...own }: BalanceSettings): boolean {
+    const same = cluster === undefined ? sameOptions(own, this.own) : cluster === this.cluster
+    if (!same) return false
+    if (endpoints !== undefined) this.cluster.update(endpoints)
+    this.each = each
+    if (this.next !== undefined) this.join(this.next)
+    return true
   }
 
   run(call: Call, next: Next, done: Done): void {
@@ -100,14 +114,17 @@ class Balance implements Policy {
     call.endpoint = member.endpoint
     const seat = this.seats.get(member) ?? this.sit(member)
     const chain = panic ? seat.panic : seat.normal
-    chain.first(call, (outcome) => {
-      if (outcome.rejection === undefined) return done(this.heard(call, member, outcome))
-      call.endpoint = null
-      const members = [...(passedOver?.members ?? []), member]
-      const refusal = sooner(passedOver?.refusal, outcome)
-      if (members.length >= MOST_REFUSALS) done(refusal)
-      else this.place(call, done, { members, refusal })
-    })
+    chain.first(
+      call,
+      new Answer((outcome) => {
+        if (outcome.rejection === undefined) return done(this.heard(call, member, outcome))
+        call.endpoint = null
+        const members = [...(passedOver?.members ?? []), member]
+        const refusal = sooner(passedOver?.refusal, outcome)
+        if (members.length >= MOST_REFUSALS) done(refusal)
+        else this.place(call, done, { members, refusal })
+      }),
+    )
   }
 
   /** What the cluster learns beyond what the gates have learnt, and what the layers further out are told. */
@@ -137,9 +154,10 @@ class Balance implements Policy {
   private sit(member: Member, before?: Seat): Seat {
     const env: Env = { ...envOf(this.env, member.path), share: this.env.share }
     const { slots } = member
+    const end = stepFrom(this.end)
     const seat: Seat = {
-      normal: new Chain([gate(member), gate(slots), ...this.each], env, this.end, before?.normal.layers),
-      panic: new Chain([gate(slots), ...this.each], env, this.end, before?.panic.layers),
+      normal: new Chain([gate(member), gate(slots), ...this.each], env, end, before?.normal.layers),
+      panic: new Chain([gate(slots), ...this.each], env, end, before?.panic.layers),
     }
     // Members that discovery has dropped: their seats go when there are clearly too many.
     if (this.seats.size > 2 * this.cluster.members.length + 16) this.tidy()
@@ -177,6 +195,12 @@ class Balance implements Policy {
   }
 }
 
+/** Settings are plain, but for a picker, which is the same only when it is the same object. */
+function sameOptions(a: ClusterSettings, b: ClusterSettings | undefined): boolean {
+  if (b === undefined || a.picker !== b.picker) return false
+  return JSON.stringify({ ...a, picker: '' }) === JSON.stringify({ ...b, picker: '' })
+}
+
 /** Nothing was sent: was the connection refused, or did it take too long? */
 function connectFault(error: unknown): { how: 'refused' | 'timeout'; why: string } {
   // What fetch throws has its code inside.
@@ -206,5 +230,8 @@ export const balance: Kind<BalanceOptions, BalanceSettings> = kindOf({
   kind: 'balance',
   options: balanceOptions,
   snapshot: balanceSnapshot,
-  build: (settings, env) => new Balance(settings, env),
+  build(settings, env, previous) {
+    if (!(previous instanceof Balance) || !previous.takesOver(settings)) return new Balance(settings, env)
+    return previous
+  },
 })

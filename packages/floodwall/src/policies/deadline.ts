@@ -8,6 +8,7 @@ import { refused } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import type { Env } from '../core/runtime.ts'
 import { positiveSpan, spanOrZero } from '../core/schema.ts'
+import { Answer, type Step, stepFrom } from '../core/step.ts'
 import { Due } from './due.ts'
 
 // How long may the whole operation take, queues, backoffs and all attempts included?
@@ -33,8 +34,9 @@ class Deadline implements Policy, Refuser {
   private readonly env: Env
   readonly spanMs: number
   private readonly floorMs: number
-  private readonly alarms: AlarmList
-  private expired = 0
+  readonly alarms: AlarmList
+  /** Operations that took too long. */
+  rung = 0
 
   constructor(settings: DeadlineSettings, env: Env) {
     this.path = env.path
@@ -45,22 +47,25 @@ class Deadline implements Policy, Refuser {
   }
 
   run(call: Call, next: Next, done: Done): void {
-    const now = this.env.now()
-    const left = call.deadline - now
-    if (left <= this.floorMs)
-      return done(refused(new Rejection(this, 'deadline', 0, Math.max(0, left), this.floorMs, true)))
-    // The caller's own deadline comes first, and its owner ends the call.
-    if (left <= this.spanMs) return next(call, done)
-    call.shrinkDeadline(now + this.spanMs)
-    const due = new Due(call, this)
-    this.alarms.add(due)
-    next(call, (outcome) => {
-      if (due.rang) {
-        this.expired++
-        call.absorb()
-      } else this.alarms.remove(due)
-      done(outcome)
-    })
+    this.step(stepFrom(next))(call, new Answer(done))
+  }
+
+  step(inner: Step): Step {
+    return (call, then) => {
+      const now = this.env.now()
+      const left = call.deadline - now
+      if (left <= this.floorMs) then.settle(refused(this.tooLate(left)))
+      // The caller's own deadline comes first, and its owner ends the call.
+      else if (left <= this.spanMs) inner(call, then)
+      else {
+        call.shrinkDeadline(now + this.spanMs)
+        inner(call, new Due(call, this, then))
+      }
+    }
+  }
+
+  private tooLate(left: number): Rejection {
+    return new Rejection(this, 'deadline', 0, Math.max(0, left), this.floorMs, true)
   }
 
   explain(rejection: Rejection): string {
@@ -68,8 +73,8 @@ class Deadline implements Policy, Refuser {
   }
 
   inspect(): Snapshot {
-    const { kind, path, spanMs, expired } = this
-    return { kind, path, withinMs: spanMs, expired }
+    const { kind, path, spanMs, rung } = this
+    return { kind, path, withinMs: spanMs, expired: rung }
   }
 }
 

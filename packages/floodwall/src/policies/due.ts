@@ -1,29 +1,46 @@
-import { Alarm } from '../core/alarms.ts'
+import { Alarm, type AlarmList } from '../core/alarms.ts'
 import type { Call } from '../core/call.ts'
 import { timeoutError } from '../core/errors.ts'
+import type { Outcome } from '../core/outcome.ts'
+import type { Then } from '../core/step.ts'
 
 /** Whose time it is that ends. */
 interface Owner {
   readonly kind: 'timeout' | 'deadline'
   readonly path: string
-  readonly spanMs: number
+  readonly alarms: AlarmList
+  /** How often the time was over. */
+  rung: number
 }
 
-/** The end of a call's time: cancels it from inside, so that every layer between hears of it and the work's signal fires. */
-export class Due extends Alarm {
-  rang = false
+/**
+ * The end of a call's time: cancels it from inside, so that every layer between hears of it and the work's signal fires. It is its own
+ * alarm and its own continuation: one object for each call under a limit.
+ */
+export class Due extends Alarm implements Then {
+  private rang = false
   private readonly call: Call
   private readonly owner: Owner
+  private readonly then: Then
 
-  constructor(call: Call, owner: Owner) {
+  constructor(call: Call, owner: Owner, then: Then) {
     super()
     this.call = call
     this.owner = owner
+    this.then = then
+    owner.alarms.add(this)
   }
 
   override ring(): void {
     this.rang = true
-    const { kind, path, spanMs } = this.owner
-    this.call.cancel(timeoutError(kind, path, spanMs), 'timeout')
+    this.owner.rung++
+    const { kind, path, alarms } = this.owner
+    this.call.cancel(timeoutError(kind, path, alarms.spanMs), 'timeout')
+  }
+
+  settle(outcome: Outcome<unknown>): void {
+    if (this.rang) this.call.absorb()
+    else this.owner.alarms.remove(this)
+    this.then.settle(outcome)
   }
 }

@@ -8,6 +8,7 @@ import { failed, type Outcome } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import type { Env } from '../core/runtime.ts'
 import { count, countOrZero, factor, positiveSpan, shareOrZero } from '../core/schema.ts'
+import { Answer, type Step, stepFrom, type Then } from '../core/step.ts'
 
 // Again, and when?
 //
@@ -53,10 +54,34 @@ const retrySnapshot = v.strictObject({
 
 /** How the attempts of one operation go in and out. */
 interface Way {
-  readonly next: Next
-  readonly done: Done
+  readonly inner: Step
+  readonly then: Then
   /** When the operation must have ended. */
   readonly deadline: number
+}
+
+/** The end of the first attempt, which is the only one for most operations. */
+class FirstTry implements Way, Then {
+  readonly inner: Step
+  readonly then: Then
+  /** Read before: a deadline further in shortens what the call shows, and its end is not the end of the next attempt. */
+  readonly deadline: number
+  private readonly retry: Retry
+  private readonly call: Call
+
+  constructor(retry: Retry, call: Call, inner: Step, then: Then) {
+    this.retry = retry
+    this.call = call
+    this.inner = inner
+    this.then = then
+    this.deadline = call.deadline
+  }
+
+  settle(outcome: Outcome<unknown>): void {
+    // The common end, without a look at anything else.
+    if (outcome.verdict === 'success') this.then.settle(outcome)
+    else this.retry.decide(this.call, this, outcome, 1)
+  }
 }
 
 class Retry implements Policy {
@@ -85,27 +110,27 @@ class Retry implements Policy {
   }
 
   run(call: Call, next: Next, done: Done): void {
-    this.budget.request(this.env.now())
-    // Read here: a deadline further in shortens what the call shows, and its end is not the end of the next attempt.
-    const { deadline } = call
-    next(call, (outcome) => {
-      // The common end, without a look at anything else.
-      if (outcome.verdict === 'success') return done(outcome)
-      this.decide(call, { next, done, deadline }, outcome, 1)
-    })
+    this.step(stepFrom(next))(call, new Answer(done))
   }
 
-  /** `tried` counts our own attempts: the call may carry those of a retry further out. */
-  private decide(call: Call, way: Way, outcome: Outcome<unknown>, tried: number): void {
+  step(inner: Step): Step {
+    return (call, then) => {
+      this.budget.request(this.env.now())
+      inner(call, new FirstTry(this, call, inner, then))
+    }
+  }
+
+  /** @internal `tried` counts our own attempts: the call may carry those of a retry further out. */
+  decide(call: Call, way: Way, outcome: Outcome<unknown>, tried: number): void {
     if (tried >= this.settings.attempts || this.closed || call.over || !worthTrying(call, outcome))
-      return way.done(outcome)
+      return way.then.settle(outcome)
     const wait = this.pause(outcome, tried)
     const now = this.env.now()
     // Not later, when the wait is over: the caller would have waited for nothing.
-    if (wait === undefined || now + wait >= way.deadline) return way.done(outcome)
+    if (wait === undefined || now + wait >= way.deadline) return way.then.settle(outcome)
     if (!this.budget.grant(now)) {
       this.overBudget++
-      return way.done(outcome)
+      return way.then.settle(outcome)
     }
     this.wait(call.again(way.deadline), way, outcome, wait, tried)
   }
@@ -122,7 +147,7 @@ class Retry implements Policy {
     const close = () => {
       if (!attempt.resume()) return
       leave()
-      way.done(before)
+      way.then.settle(before)
     }
     const cancelTimer = this.env.after(waitMs, () => {
       this.waits.delete(close)
@@ -131,17 +156,18 @@ class Retry implements Policy {
     this.waits.add(close)
     attempt.wait((cancelled) => {
       leave()
-      way.done(whole(before, cancelled))
+      way.then.settle(whole(before, cancelled))
     })
   }
 
   private again(attempt: Call, way: Way, before: Outcome<unknown>, tried: number): void {
     this.retries++
-    way.next(attempt, (outcome) => {
+    const ended = new Answer((outcome) => {
       // Refused: what the target itself said last tells the caller more than "and then the breaker opened".
-      if (outcome.rejection !== undefined) return way.done(before)
+      if (outcome.rejection !== undefined) return way.then.settle(before)
       this.decide(attempt, way, whole(before, outcome), tried + 1)
     })
+    way.inner(attempt, ended)
   }
 
   /** The wait before the next attempt; undefined: not worth waiting. */

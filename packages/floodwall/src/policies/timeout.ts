@@ -6,6 +6,7 @@ import { type Kind, kindOf, snapshotOf } from '../core/layer.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import type { Env } from '../core/runtime.ts'
 import { positiveSpan } from '../core/schema.ts'
+import { Answer, type Step, stepFrom } from '../core/step.ts'
 import { Due } from './due.ts'
 
 // How long may one attempt take?
@@ -26,31 +27,26 @@ const timeoutSnapshot = v.strictObject({ ...snapshotOf('timeout'), afterMs: v.nu
 class Timeout implements Policy {
   readonly kind = 'timeout'
   readonly path: string
-  readonly spanMs: number
-  private readonly alarms: AlarmList
-  private timeouts = 0
+  readonly alarms: AlarmList
+  /** Attempts that took too long. */
+  rung = 0
 
   constructor(settings: TimeoutSettings, env: Env) {
     this.path = env.path
-    this.spanMs = settings.after
     this.alarms = new AlarmList(settings.after, env)
   }
 
   run(call: Call, next: Next, done: Done): void {
-    const due = new Due(call, this)
-    this.alarms.add(due)
-    next(call, (outcome) => {
-      if (due.rang) {
-        this.timeouts++
-        call.absorb()
-      } else this.alarms.remove(due)
-      done(outcome)
-    })
+    this.step(stepFrom(next))(call, new Answer(done))
+  }
+
+  step(inner: Step): Step {
+    return (call, then) => inner(call, new Due(call, this, then))
   }
 
   inspect(): Snapshot {
-    const { kind, path, spanMs, timeouts } = this
-    return { kind, path, afterMs: spanMs, timeouts }
+    const { kind, path, alarms, rung } = this
+    return { kind, path, afterMs: alarms.spanMs, timeouts: rung }
   }
 }
 

@@ -72,6 +72,11 @@ describe('deadline', () => {
     })
     await world.advanceAsync(1000)
     expect([codeOf(child as Fate), child?.at, leftIn(world).timers]).toEqual(['deadline', 1000, 0])
+    // The time was the caller's: it says nothing against whom the child calls. A span of the child's own does.
+    expect(inner.inspect()['calls']).toMatchObject({ ignored: 1, timeout: 0 })
+    const own = fateOf(inner.call(hangs, { within: 10 }))
+    await world.advanceAsync(10)
+    expect([codeOf(own), inner.inspect()['calls']]).toMatchObject(['deadline', { ignored: 1, timeout: 1 }])
   })
 
   test('none left: refused before anything runs', async () => {

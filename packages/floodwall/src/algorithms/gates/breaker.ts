@@ -54,7 +54,7 @@ export class Breaker implements Gate {
   private value = 0
   private limit = 0
   private exceeded = false
-  private readonly lanes = new Lanes()
+  private lanes: Lanes | null = null
   /** Permits of this generation that have not ended: what they will say must not be lost. */
   private lent = 0
 
@@ -81,7 +81,9 @@ export class Breaker implements Gate {
 
   /** The method of the call, where the trip has normal latencies of its own for each; it travels in the permit. */
   private laneOf(ask: Ask): number {
-    return this.settings.errorCost === undefined || ask.method === undefined ? 0 : this.lanes.of(ask.method)
+    if (this.settings.errorCost === undefined || ask.method === undefined) return 0
+    this.lanes ??= new Lanes()
+    return this.lanes.of(ask.method)
   }
 
   /** True when the open time is over. */

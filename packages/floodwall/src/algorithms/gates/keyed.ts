@@ -80,7 +80,17 @@ export class Keyed implements Gate {
 
   /** The permit is the inner gate's own: its end goes there directly. */
   tryAcquire(ask: Ask): Permit | Rejection {
-    return this.gateFor(this.by(ask), ask.now).tryAcquire(ask)
+    return this.gateOf(ask).tryAcquire(ask)
+  }
+
+  /** A `by` that throws names nobody: the call goes with the others, and what was acquired before us is not lost. */
+  private gateOf(ask: Ask): Gate {
+    try {
+      return this.gateFor(this.by(ask), ask.now)
+    } catch {
+      this.shared++
+      return this.others
+    }
   }
 
   private gateFor(key: string | number, now: number): Gate {

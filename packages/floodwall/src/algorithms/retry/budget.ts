@@ -33,7 +33,7 @@ export class RetryBudget {
 
   /** A request begins: first tries are never refused. */
   request(now: number): void {
-    this.requests.add(REQUESTS, 1, now)
+    this.requests.count(REQUESTS, now)
   }
 
   /** Takes the right to one retry; false when the budget is spent. */

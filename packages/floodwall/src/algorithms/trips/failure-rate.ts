@@ -33,9 +33,9 @@ export class FailureRate implements Trip {
 
   record(verdict: Verdict, _tookMs: number, now: number): boolean {
     const { ring } = this
-    ring.add(CALLS, 1, now)
+    ring.count(CALLS, now)
     if (verdict === 'success') return false
-    ring.add(FAILURES, 1, now)
+    ring.count(FAILURES, now)
     const calls = ring.total(CALLS, now)
     return calls >= this.atLeast && ring.total(FAILURES, now) / calls >= this.share
   }

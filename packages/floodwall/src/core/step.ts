@@ -1,0 +1,48 @@
+import type { Call } from './call.ts'
+import type { Outcome } from './outcome.ts'
+import type { Done, Next, Policy } from './policy.ts'
+
+// How does a call go through the layers without a closure for each?
+//
+// Policies are written with callbacks, which read well. A callback costs a function and the context that it closes over; the layers that
+// every call passes are written as steps instead, with one small object each (measured: 7.5 to 6.2 times the bare call for four layers).
+// A step is made per policy and chain, once, in the policy's own code, so that the engine sees one kind of policy there and inlines it.
+
+/** What comes after a step: takes the outcome, exactly once. */
+export interface Then {
+  settle(outcome: Outcome<unknown>): void
+}
+
+/** A step: runs the call, and settles `then` exactly once. Never throws. */
+export type Step = (call: Call, then: Then) => void
+
+/** A callback as a {@link Then}. */
+export class Answer implements Then {
+  private readonly done: Done
+
+  constructor(done: Done) {
+    this.done = done
+  }
+
+  settle(outcome: Outcome<unknown>): void {
+    const { done } = this
+    done(outcome)
+  }
+}
+
+/** The step of `policy` before `inner`. */
+export function stepOf(policy: Policy, inner: Step): Step {
+  if (policy.step !== undefined) return policy.step(inner)
+  const next = nextOf(inner)
+  return (call, then) => policy.run(call, next, (outcome) => then.settle(outcome))
+}
+
+/** A step as a callback function. */
+export function nextOf(step: Step): Next {
+  return (call, done) => step(call, new Answer(done))
+}
+
+/** A callback function as a step. */
+export function stepFrom(next: Next): Step {
+  return (call, then) => next(call, (outcome) => then.settle(outcome))
+}
