@@ -16,8 +16,6 @@ export const budgets = {
 
   'idle breakers': { bytes: 1024, timers: 0 },
   'idle breakers, used': { bytes: 1024, timers: 0 },
-  'idle pipelines': { bytes: 1024, timers: 0 },
-  'idle pipelines, used': { bytes: 1024, timers: 0 },
 
   'pick + settle, 100 endpoints': { ns: 200 },
   'pick + settle, 10000 endpoints': { ns: 400 },

@@ -23,7 +23,8 @@ export interface PoolsOptions {
 export class Pools {
   private readonly options: PoolsOptions
   private readonly runtime: Runtime
-  private readonly pools = new Map<string, Pool>()
+  /** By the endpoint itself: its id may be at another address tomorrow. */
+  private readonly pools = new Map<Endpoint, Pool>()
   /** Of dropped endpoints, until their last request has ended. */
   private readonly leaving = new Map<Pool, Promise<void>>()
   private undici: Promise<Undici | undefined> | undefined
@@ -42,7 +43,7 @@ export class Pools {
 
   /** The pool of `endpoint`. Throws a TypeError on an address that is none. */
   of(endpoint: Endpoint, undici: Undici): Pool {
-    const known = this.pools.get(endpoint.id)
+    const known = this.pools.get(endpoint)
     if (known !== undefined) return known
     if (this.closed) throw unsent(new Error('the client is closed'))
     const { pool: wishes, connectMs } = this.options
@@ -50,20 +51,18 @@ export class Pools {
     const connector = typeof connect === 'function' ? connect : bounded(undici, connect, connectMs, this.runtime)
     const options = { pipelining: 1, keepAliveTimeout: KEEP_ALIVE_MS, ...wishes, connect: connector }
     const pool = new undici.Pool(targetOf(endpoint).origin, options)
-    this.pools.set(endpoint.id, pool)
+    this.pools.set(endpoint, pool)
     return pool
   }
 
   /** Discovery has said who the members are. */
   updated(members: readonly Member[]): void {
-    const ids = new Set(members.map((m) => m.endpoint.id))
-    for (const id of [...this.pools.keys()]) if (!ids.has(id)) this.drop(id)
+    const current = new Set(members.map((m) => m.endpoint))
+    for (const [endpoint, pool] of this.pools) if (!current.has(endpoint)) this.drop(endpoint, pool)
   }
 
-  private drop(id: string): void {
-    const pool = this.pools.get(id)
-    if (pool === undefined) return
-    this.pools.delete(id)
+  private drop(endpoint: Endpoint, pool: Pool): void {
+    this.pools.delete(endpoint)
     const gone = () => void this.leaving.delete(pool)
     this.leaving.set(pool, pool.close().then(gone, gone))
   }
@@ -71,7 +70,7 @@ export class Pools {
   /** Resolves when every connection is closed: when the requests that run have ended, or cut after `withinMs`. */
   async close(withinMs: number): Promise<void> {
     this.closed = true
-    for (const id of [...this.pools.keys()]) this.drop(id)
+    for (const [endpoint, pool] of this.pools) this.drop(endpoint, pool)
     const cancel = this.runtime.after(withinMs, () => this.cut(), true)
     await Promise.all(this.leaving.values())
     cancel()
@@ -82,7 +81,7 @@ export class Pools {
   }
 
   inspect(): { readonly id: string; readonly connected: number; readonly pending: number; readonly running: number }[] {
-    return [...this.pools].map(([id, { stats }]) => {
+    return [...this.pools].map(([{ id }, { stats }]) => {
       const { connected, pending, running } = stats
       return { id, connected, pending, running }
     })

@@ -84,7 +84,7 @@ function reading(response: Response, read: Read, ended: Ended): Promise<unknown>
   const { bodyUsed } = response
   const result = read.call(response)
   // Who reads twice gets an error, and the first reading goes on.
-  if (true)
+  if (!bodyUsed)
     result.then(
       () => ended('success'),
       () => ended('ignored'),

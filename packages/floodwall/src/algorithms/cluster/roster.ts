@@ -51,7 +51,7 @@ export class Roster {
 
   update(endpoints: readonly Endpoint[], now: number): void {
     const wanted = new Map(endpoints.map((e) => [e.id, e]))
-    for (const member of this.all) if (!wanted.has(member.endpoint.id)) this.drop(member, now)
+    for (const member of this.all) if (!isThere(member, wanted.get(member.endpoint.id))) this.drop(member, now)
     for (const endpoint of wanted.values()) {
       const known = this.byId.get(endpoint.id)
       if (known === undefined) this.join(endpoint, now)
@@ -66,7 +66,8 @@ export class Roster {
   private join(endpoint: Endpoint, now: number): void {
     const back = this.departed.get(endpoint.id)
     this.departed.delete(endpoint.id)
-    const member = back !== undefined && now - back.at < REMEMBERED_MS ? back.member : this.enlist(endpoint)
+    const known = back !== undefined && now - back.at < REMEMBERED_MS && isThere(back.member, endpoint)
+    const member = known ? back.member : this.enlist(endpoint)
     member.weight = endpoint.weight ?? 1
     // The first endpoints of a cluster have nobody to warm up beside.
     member.since = this.all.length === 0 ? Number.NEGATIVE_INFINITY : now
@@ -136,6 +137,11 @@ export class Roster {
   private isNear(member: Member): boolean {
     return this.zone !== undefined && member.endpoint.zone === this.zone
   }
+}
+
+/** The same id at another address, or in another zone, is another endpoint: what was learnt of the one says nothing about the other. */
+function isThere({ endpoint }: Member, wanted: Endpoint | undefined): boolean {
+  return wanted !== undefined && wanted.address === endpoint.address && wanted.zone === endpoint.zone
 }
 
 function remove(list: Member[], member: Member): void {

@@ -48,7 +48,8 @@ export class Breaker implements Gate {
   protected openUntil = 0
   /** Times opened without long health between: the exponent of the open time. */
   protected streak = 0
-  protected probes: Probes
+  /** Only while half-open: most breakers never are, and there may be ten thousand. */
+  private lender: Probes | null = null
   private opened = 0
   private why = ''
   private value = 0
@@ -63,7 +64,6 @@ export class Breaker implements Gate {
     this.env = env
     this.settings = parse(breakerOptions, options, 'breaker')
     this.trip = tripOf(this.settings)
-    this.probes = this.newProbes()
     this.since = env.now()
     this.timed = isTimed(this.settings)
   }
@@ -189,7 +189,7 @@ export class Breaker implements Gate {
     this.settings = settings
     this.timed = isTimed(settings)
     // Probes that are out decide by the settings under which they went.
-    if (this.at !== 'halfOpen') this.probes = this.newProbes()
+    if (this.at !== 'halfOpen') this.lender = null
   }
 
   protected open(why: string, now: number): void {
@@ -222,10 +222,16 @@ export class Breaker implements Gate {
     this.since = now
     this.why = why
     this.exceeded = false
-    this.probes = this.newProbes()
+    this.lender = to === 'halfOpen' ? this.newProbes() : null
     if (to === 'closed' || to === 'metricsOnly') this.trip.reset(now)
     // Last, when the new state is whole: a listener may steer.
     if (from !== to) this.tell(from, to, why, now)
+  }
+
+  /** Of this half-open episode. */
+  protected get probes(): Probes {
+    this.lender ??= this.newProbes()
+    return this.lender
   }
 
   private newProbes(): Probes {
@@ -257,7 +263,7 @@ export class Breaker implements Gate {
   }
 
   inspect(now: number): Snapshot {
-    const { size, free, running, good, bad } = this.probes
+    const { size, free, running, good, bad } = this.lender ?? this.newProbes()
     return {
       kind: this.kind,
       path: this.path,
