@@ -1,6 +1,6 @@
 // A client of two servers: one breaks, is isolated, is repaired, and comes back; no caller notices.
 import { createServer } from 'node:http'
-import { Cluster, envOf, systemRuntime } from 'floodwall'
+import { Cluster, envOf, retry, systemRuntime, timeout } from 'floodwall'
 import { checks, client, discover, fixed } from 'floodwall/client'
 
 let broken = false
@@ -21,13 +21,14 @@ const ids = servers.map((server) => `127.0.0.1:${server.address().port}`)
 const emit = ({ type, path, from, to, why }) => {
   if (type === 'state' && path.includes(':')) console.log(`  ${path}: ${from} -> ${to}, ${why}`)
 }
-const options = { slowStart: 0, picker: 'roundRobin', isolatedAlways: 1, isolation: { consecutive: 3, openFor: '300ms' } }
+const isolation = { consecutive: 3, openFor: '300ms' }
+const options = { slowStart: 0, picker: 'roundRobin', isolatedAlways: 1, isolation }
 const cluster = new Cluster(options, envOf({ ...systemRuntime, emit }, 'shop'))
 const feed = discover(cluster, fixed(ids))
-const looking = checks(cluster, { kind: 'http', path: '/', interval: '100ms' })
+const looking = checks(cluster, { kind: 'http', path: '/', interval: '100ms', timeout: '2s' })
 
-// Deadline, retries and a timeout are there by default: GET is tried again at the other server.
-const shop = client('shop', cluster)
+// A GET that fails is tried again, at the other server. Without a list of layers an attempt would have 100 ms.
+const shop = client('shop', cluster, [retry(), timeout({ after: '2s' })])
 
 async function ask(times) {
   const seen = {}

@@ -8,6 +8,11 @@ import { root } from './docs/pages.ts'
 
 /** What each must print, besides anything else. */
 const TELLING: Readonly<Record<string, readonly RegExp[]>> = {
+  'call-a-cluster.mjs': [
+    /: closed -> open, 3 c(?:all|heck)s failed/,
+    /^\{ '200 hello from the steady one': 40 \}$/m,
+    /: halfOpen -> closed, /,
+  ],
   'callbacks-without-promises.mjs': [/^\d+ at the first try, \d+ at a later one, \d+ failed$/m, /refused: 0/],
   'own-gate.mjs': [/^ok {2}10,000 random steps/m, /of 400 ms are left$/m],
   'per-user-limit.mjs': [/^ann: 4 of 4 passed$/m, /^bot: 1\d of 100 passed$/m, /^ben: 4 of 4 passed$/m],

@@ -157,6 +157,7 @@ describe('isolated', () => {
       asked++
       return false
     }
+    ward.checks.close()
     ward.cluster.watch({ mayProbe })
     for (const { id } of fleet.slice(1)) ward.cluster.isolate(id, 10, 'the test says so')
     ward.pass(20)

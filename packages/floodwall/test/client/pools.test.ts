@@ -49,6 +49,18 @@ describe('pools', () => {
     expect(await (await again).body.text()).toBe('first,last')
   })
 
+  test('an id that moves to another address is another endpoint: nothing is sent to the old one', async () => {
+    const { shop, cluster, servers } = await open([ok, ok])
+    const at = (server: number) => [{ id: 'a', address: `http://${servers[server]?.id}` }]
+    cluster.update(at(0))
+    await (await shop.fetch('/')).text()
+    cluster.isolate('a', 60_000, 'the test says so')
+    cluster.update(at(1))
+    expect(await (await shop.fetch('/')).text()).toBe('ok')
+    await vi.waitFor(() => expect(servers.map((s) => s.connections())).toEqual([0, 1]))
+    expect(cluster.members.map((m) => m.isolated)).toEqual([false])
+  })
+
   test('close() waits for what runs, and cuts it when that takes too long', async () => {
     let end = () => {}
     const slow: RequestListener = (_, res) => {

@@ -19,7 +19,7 @@ const TIMEOUT_MS = 400
 const ISOLATION = { consecutive: 2, openFor: '500ms', openAtMost: '4s', healthyAfter: '5s', probes: 2 } as const
 
 /** One random life of a cluster of up to four endpoints, by seed. Every step is followed by a look at what must always hold. */
-export class History {
+class History {
   readonly world: VirtualRuntime
   readonly cluster: Cluster
   private readonly random: () => number
