@@ -2,8 +2,8 @@ import { Aborts } from './aborts.ts'
 import { Admission } from './admission.ts'
 import { Call } from './call.ts'
 import { type Built, Chain } from './chain.ts'
+import { Counts } from './counts.ts'
 import { tie } from './edge.ts'
-import { rejectedError } from './errors.ts'
 import { type FloodEvent, type Listener, Listeners } from './event.ts'
 import { type Permit, type Refuser, Rejection, type Snapshot } from './gate.ts'
 import type { Criticality, Host, Init, Work } from './init.ts'
@@ -11,6 +11,7 @@ import { type Layer, showOptions } from './layer.ts'
 import { isNative, isThenable, judge } from './leaf.ts'
 import { type Classify, type Outcome, refused, type Verdict, verdictByDefault } from './outcome.ts'
 import type { Done, Next } from './policy.ts'
+import { Promised, ready, rejectSoon } from './promised.ts'
 import { Refusals } from './refusals.ts'
 import { type Env, envOf, type Runtime, type Shared } from './runtime.ts'
 import { Answer, type Then } from './step.ts'
@@ -67,11 +68,9 @@ export class Pipeline {
     const call = this.make(work, false, init)
     const { gatesOnly } = this.chain
     if (gatesOnly !== null && !tied(init) && !this.closed) return this.direct(call, gatesOnly) as Promise<T>
-    const promise = new Promise<T>(capture as Executor<T>)
-    const resolve = captured.resolve
-    const reject = captured.reject
-    this.run(call, new Promised(this, resolve, reject))
-    return promise
+    const answer = new Promised(this)
+    this.run(call, answer)
+    return answer.promise as Promise<T>
   }
 
   /** The same as a value that never throws: at once when nothing had to be waited for (a refusal), else as a promise. `await` takes both. */
@@ -233,44 +232,6 @@ export class Pipeline {
   }
 }
 
-/** The promise at the edge. */
-class Promised implements Then {
-  private readonly pipeline: Pipeline
-  private readonly resolve: (value: unknown) => void
-  private readonly reject: (error: unknown) => void
-
-  constructor(pipeline: Pipeline, resolve: (value: unknown) => void, reject: (error: unknown) => void) {
-    this.pipeline = pipeline
-    this.resolve = resolve
-    this.reject = reject
-  }
-
-  settle(outcome: Outcome<unknown>): void {
-    this.pipeline.count(outcome)
-    const { resolve, reject } = this
-    if (outcome.ok) resolve(outcome.value)
-    else rejectSoon(reject, outcome)
-  }
-}
-
-/** Operations by how they ended. Fields and comparisons: an indexed counter costs 10 ns more. */
-class Counts {
-  success = 0
-  failure = 0
-  timeout = 0
-  overload = 0
-  ignored = 0
-  refused = 0
-
-  add(verdict: Verdict): void {
-    if (verdict === 'success') this.success++
-    else if (verdict === 'failure') this.failure++
-    else if (verdict === 'timeout') this.timeout++
-    else if (verdict === 'overload') this.overload++
-    else this.ignored++
-  }
-}
-
 function explainDoor({ reason }: Rejection): string {
   return reason === 'closed' ? 'it was closed' : 'no time is left before the deadline'
 }
@@ -286,26 +247,6 @@ export function pipeline(name: string, layers: readonly Layer[], options?: Pipel
   return new Pipeline(name, layers, options)
 }
 
-type Executor<T> = (resolve: (value: T) => void, reject: (error: unknown) => void) => void
-
-/** The last promise's functions, for the one line after it: an executor of its own would cost each call a closure. */
-const captured: { resolve: (value: unknown) => void; reject: (error: unknown) => void } = {
-  resolve: () => {},
-  reject: () => {},
-}
-
-const capture: Executor<unknown> = (resolve, reject) => {
-  captured.resolve = resolve
-  captured.reject = reject
-}
-
 function tied(init: Init): boolean {
   return init !== NOTHING && (init.signal !== undefined || init.parent !== undefined || init.within !== undefined)
-}
-
-const ready = Promise.resolve()
-
-/** Rejecting at once makes V8 book an unhandled rejection and take it back (6.3x a caught rejection); one microtask later it does not (3.7x). */
-function rejectSoon(reject: (error: unknown) => void, outcome: Outcome<unknown>): void {
-  void ready.then(() => reject(outcome.rejection === undefined ? outcome.error : rejectedError(outcome.rejection)))
 }

@@ -106,9 +106,9 @@ describe('shares', () => {
 
 describe('load', () => {
   test('least loaded takes the one with fewer calls inside', () => {
-    const { cluster, ask, call } = scene({ picker: 'leastLoaded' }, [{ id: 'a' }, { id: 'b' }])
+    const { cluster, call } = scene({ picker: 'leastLoaded' }, [{ id: 'a' }, { id: 'b' }])
     const a = cluster.members.find((m) => m.endpoint.id === 'a')
-    a?.slots.tryAcquire(ask())
+    a?.slots.tryAcquire()
     expect(counts(many(50, call))).toEqual({ b: 50 })
   })
 
@@ -158,7 +158,7 @@ describe('consistent hash', () => {
     const { cluster, ask } = scene({ picker: 'consistentHash' }, fleet(4))
     for (let i = 0; i < 100; i++) {
       const placed = cluster.place(ask('hot'), never)
-      if (placed.ok) placed.member.slots.tryAcquire(ask())
+      if (placed.ok) placed.member.slots.tryAcquire()
     }
     const inside = cluster.members.map((m) => m.inFlight)
     expect(inside.reduce((a, b) => a + b, 0)).toBe(100)

@@ -60,13 +60,20 @@ export class EndpointBreaker extends Breaker {
    * is a failed probe, and the time grows.
    */
   openNow(why: string, forMs?: number, tried = false): void {
-    if (this.at === 'forcedOpen') return
+    // Who was steered by hand stays where he was put.
+    if (this.at === 'forcedOpen' || this.at === 'disabled' || this.at === 'metricsOnly') return
     const now = this.env.now()
     // Counted here, since open() takes it for one more hand on a breaker that is open.
     if (tried && this.at === 'open' && super.mayProbe(now)) this.streak++
     this.namedMs = forMs
     super.open(why, now)
     this.namedMs = undefined
+  }
+
+  /** By hand nobody is asked: the cap is for guesses. */
+  override steer(to: BreakerState, why = 'by hand'): void {
+    if (to === 'open') super.open(why, this.env.now())
+    else super.steer(to, why)
   }
 
   /** Its time is over, and only its checks keep calls away. */
