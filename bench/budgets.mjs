@@ -2,7 +2,7 @@
 // bare call; `turns` microtask turns more than the bare call; `timers` live timers. Rows that are not here (other
 // libraries, floors) are printed for comparison and have no verdict.
 
-export const budgets = {
+const budgets = {
   'breaker closed': { ratio: 3.0, turns: 1 },
   'breaker closed, polluted': { ratio: 3.6, turns: 1 },
   'breaker closed, latency': { ratio: 4.5, turns: 1 },

@@ -1,13 +1,15 @@
 // A client of two servers: one breaks, is isolated, is repaired, and comes back; no caller notices.
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { Cluster, envOf, retry, systemRuntime, timeout } from 'floodwall'
 import { checks, client, discover, fixed } from 'floodwall/client'
 
 let broken = false
 
+/** @param {import('node:http').RequestListener} handler */
 async function serve(handler) {
-  const server = createServer(handler)
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const server = createServer(handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
   return server
 }
 
@@ -15,13 +17,18 @@ const servers = [
   await serve((_, response) => response.end('hello from the steady one')),
   await serve((_, response) => response.writeHead(broken ? 500 : 200).end('hello from the other one')),
 ]
-const ids = servers.map((server) => `127.0.0.1:${server.address().port}`)
+const ids = servers.map(
+  (server) => `127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`,
+)
 
 // What becomes of the endpoints is told where the cluster is made.
-const emit = ({ type, path, from, to, why }) => {
-  if (type === 'state' && path.includes(':')) console.log(`  ${path}: ${from} -> ${to}, ${why}`)
+const emit = (event) => {
+  if (event.type !== 'state' || !event.path.includes(':')) return
+  console.log(`  ${event.path}: ${event.from} -> ${event.to}, ${event.why}`)
 }
+/** @type {import('floodwall').BreakerOptions} */
 const isolation = { consecutive: 3, openFor: '300ms' }
+/** @type {import('floodwall').ClusterOptions} */
 const options = { slowStart: 0, picker: 'roundRobin', isolatedAlways: 1, isolation }
 const cluster = new Cluster(options, envOf({ ...systemRuntime, emit }, 'shop'))
 const feed = discover(cluster, fixed(ids))

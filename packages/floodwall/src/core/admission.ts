@@ -3,7 +3,7 @@ import { acquireAll, cancelAll, type Gate, type Permit, type Rejection, type Sna
 import { type Outcome, refused, type Verdict } from './outcome.ts'
 import type { Done, Next, Policy } from './policy.ts'
 import type { Env } from './runtime.ts'
-import { Answer, type Step, stepFrom, type Then } from './step.ts'
+import { Answer, type Sink, type Step, stepFrom } from './step.ts'
 
 /**
  * The one bridge from gates to policies: adjacent gates become one synchronous loop in and one out.
@@ -31,10 +31,10 @@ export class Admission implements Policy {
   }
 
   step(inner: Step): Step {
-    return (call, then) => {
+    return (call, sink) => {
       const held = this.acquire(call)
-      if (held.ok) inner(call, new Admitted(this, call, held, this.start(call), then))
-      else then.settle(refused(held))
+      if (held.ok) inner(call, new Admitted(this, call, held, this.start(call), sink))
+      else sink.settle(refused(held))
     }
   }
 
@@ -75,23 +75,23 @@ export class Admission implements Policy {
 }
 
 /** A call that is inside. */
-class Admitted implements Then {
+class Admitted implements Sink {
   private readonly admission: Admission
   private readonly call: Call
   private readonly held: Permit
   private readonly since: number
-  private readonly then: Then
+  private readonly sink: Sink
 
-  constructor(admission: Admission, call: Call, held: Permit, since: number, then: Then) {
+  constructor(admission: Admission, call: Call, held: Permit, since: number, sink: Sink) {
     this.admission = admission
     this.call = call
     this.held = held
     this.since = since
-    this.then = then
+    this.sink = sink
   }
 
   settle(outcome: Outcome<unknown>): void {
     this.admission.end(this.call, this.held, this.since, outcome.verdict, outcome.ran)
-    this.then.settle(outcome)
+    this.sink.settle(outcome)
   }
 }

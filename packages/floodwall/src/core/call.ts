@@ -4,7 +4,7 @@ import type { Ask, Permit } from './gate.ts'
 import type { Criticality, Endpoint, Host, Init, Work } from './init.ts'
 import { failed, type Outcome, type Verdict } from './outcome.ts'
 import type { Done } from './policy.ts'
-import { Answer, type Then } from './step.ts'
+import { Answer, type Sink } from './step.ts'
 
 /** How long a `hold()` lasts when its owner forgets to end it: 5 minutes, longer than any sensible body. */
 const HOLD_MS = 300_000
@@ -23,7 +23,7 @@ export class Call implements Ask {
   private works = -1
   /** A box: most calls have no deadline, and a number field would allocate one for each. */
   private due: { readonly at: number } | null = null
-  private waiting: Then | null = null
+  private waiting: Sink | null = null
   private aside: Aside | null = null
 
   /** @internal */
@@ -242,13 +242,13 @@ export class Call implements Ask {
   }
 
   /** @internal The work runs, and answers through `done` unless a cancel is faster. */
-  run(then: Then): void {
+  run(sink: Sink): void {
     this.begin()
-    this.waiting = then
+    this.waiting = sink
   }
 
   /** @internal The work's continuation, taken once; null after a cancel: who waits then is somebody else (a retry after a timeout). */
-  take(): Then | null {
+  take(): Sink | null {
     if (this.cancelled) return null
     const done = this.waiting
     this.waiting = null

@@ -6,9 +6,9 @@ import type { Step } from './step.ts'
 // The innermost step: runs the work and stamps the verdict. The only place where a stranger's code is called, so the only try/catch.
 
 /** Runs the call's work. */
-export const leaf: Step = (call, then) => {
-  if (call.cancelled) return then.settle(call.cancellation())
-  call.run(then)
+export const leaf: Step = (call, sink) => {
+  if (call.cancelled) return sink.settle(call.cancellation())
+  call.run(sink)
   if (call.callbacks) return runCallbacks(call)
   let result: unknown
   try {
@@ -20,7 +20,7 @@ export const leaf: Step = (call, then) => {
       )
       return
     }
-    // Reading `then` runs a stranger's getter, which may throw: inside the try.
+    // Reading `sink` runs a stranger's getter, which may throw: inside the try.
     if (isThenable(result)) {
       Promise.resolve(result).then(
         (value) => finish(call, true, value),
@@ -35,12 +35,12 @@ export const leaf: Step = (call, then) => {
 }
 
 function finish(call: Call, ok: boolean, value: unknown): void {
-  const then = call.take()
+  const sink = call.take()
   // Cancelled meanwhile: the caller has its answer, only the occupancy ends here.
-  if (then === null) return call.end(undefined)
+  if (sink === null) return call.end(undefined)
   const outcome = judge(call, ok, value)
   call.end(undefined)
-  then.settle(outcome)
+  sink.settle(outcome)
 }
 
 function runCallbacks(call: Call): void {
@@ -48,9 +48,9 @@ function runCallbacks(call: Call): void {
   const answer: Done = (outcome) => {
     if (!open) return
     open = false
-    const then = call.take()
+    const sink = call.take()
     call.end(undefined)
-    if (then !== null) then.settle(outcome)
+    if (sink !== null) sink.settle(outcome)
   }
   try {
     ;(call.work as Next)(call, answer)
@@ -60,8 +60,8 @@ function runCallbacks(call: Call): void {
 }
 
 /**
- * A promise whose `then` we may call directly: one of this realm, not a subclass that could call back twice. `instanceof` would cost more,
- * and who fakes a constructor gets the TypeError of `then` as his work's own error.
+ * A promise whose `sink` we may call directly: one of this realm, not a subclass that could call back twice. `instanceof` would cost more,
+ * and who fakes a constructor gets the TypeError of `sink` as his work's own error.
  */
 export function isNative(value: unknown): value is Promise<unknown> {
   try {

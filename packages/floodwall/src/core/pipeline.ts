@@ -14,7 +14,7 @@ import type { Done, Next } from './policy.ts'
 import { Promised, ready, rejectSoon } from './promised.ts'
 import { Refusals } from './refusals.ts'
 import { type Env, envOf, type Runtime, type Shared } from './runtime.ts'
-import { Answer, type Then } from './step.ts'
+import { Answer, type Sink } from './step.ts'
 import { systemRuntime } from './system.ts'
 
 /** What a pipeline may be told besides its layers. */
@@ -161,12 +161,12 @@ export class Pipeline {
     return new Call(this.host, work, callbacks, init)
   }
 
-  /** `then` must count the outcome: one object per call is cheaper than two. */
-  private run(call: Call, then: Then): void {
+  /** `sink` must count the outcome: one object per call is cheaper than two. */
+  private run(call: Call, sink: Sink): void {
     this.running++
-    if (this.closed) return then.settle(refused(new Rejection(this.door, 'closed', 0, 0, 0, true)))
-    if (!tied(call.init)) return this.chain.first(call, then)
-    const untying = tie(call, (outcome) => then.settle(outcome), this.door)
+    if (this.closed) return sink.settle(refused(new Rejection(this.door, 'closed', 0, 0, 0, true)))
+    if (!tied(call.init)) return this.chain.first(call, sink)
+    const untying = tie(call, (outcome) => sink.settle(outcome), this.door)
     if (untying !== undefined) this.chain.first(call, new Answer(untying))
   }
 

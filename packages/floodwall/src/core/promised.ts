@@ -1,6 +1,6 @@
 import { rejectedError } from './errors.ts'
 import type { Outcome } from './outcome.ts'
-import type { Then } from './step.ts'
+import type { Sink } from './step.ts'
 
 // The promise at the pipeline's edge: the only place where an outcome becomes a value or an error that is thrown.
 
@@ -23,7 +23,7 @@ interface Edge {
 }
 
 /** The promise at the edge. */
-export class Promised implements Then {
+export class Promised implements Sink {
   /** Settles with the outcome. */
   readonly promise: Promise<unknown>
   private readonly edge: Edge

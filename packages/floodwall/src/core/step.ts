@@ -9,15 +9,15 @@ import type { Done, Next, Policy } from './policy.ts'
 // A step is made per policy and chain, once, in the policy's own code, so that the engine sees one kind of policy there and inlines it.
 
 /** What comes after a step: takes the outcome, exactly once. */
-export interface Then {
+export interface Sink {
   settle(outcome: Outcome<unknown>): void
 }
 
-/** A step: runs the call, and settles `then` exactly once. Never throws. */
-export type Step = (call: Call, then: Then) => void
+/** A step: runs the call, and settles `sink` exactly once. Never throws. */
+export type Step = (call: Call, sink: Sink) => void
 
-/** A callback as a {@link Then}. */
-export class Answer implements Then {
+/** A callback as a {@link Sink}. */
+export class Answer implements Sink {
   private readonly done: Done
 
   constructor(done: Done) {
@@ -34,15 +34,15 @@ export class Answer implements Then {
 export function stepOf(policy: Policy, inner: Step): Step {
   if (policy.step !== undefined) return policy.step(inner)
   const next = nextOf(inner)
-  return (call, then) => policy.run(call, next, (outcome) => then.settle(outcome))
+  return (call, sink) => policy.run(call, next, (outcome) => sink.settle(outcome))
 }
 
 /** A step as a callback function. */
-export function nextOf(step: Step): Next {
+function nextOf(step: Step): Next {
   return (call, done) => step(call, new Answer(done))
 }
 
 /** A callback function as a step. */
 export function stepFrom(next: Next): Step {
-  return (call, then) => next(call, (outcome) => then.settle(outcome))
+  return (call, sink) => next(call, (outcome) => sink.settle(outcome))
 }

@@ -51,15 +51,15 @@ class Deadline implements Policy, Refuser {
   }
 
   step(inner: Step): Step {
-    return (call, then) => {
+    return (call, sink) => {
       const now = this.env.now()
       const left = call.deadline - now
-      if (left <= this.floorMs) then.settle(refused(this.tooLate(left)))
+      if (left <= this.floorMs) sink.settle(refused(this.tooLate(left)))
       // The caller's own deadline comes first, and its owner ends the call.
-      else if (left <= this.spanMs) inner(call, then)
+      else if (left <= this.spanMs) inner(call, sink)
       else {
         call.shrinkDeadline(now + this.spanMs)
-        inner(call, new Due(call, this, then))
+        inner(call, new Due(call, this, sink))
       }
     }
   }

@@ -2,7 +2,7 @@ import { Alarm, type AlarmList } from '../core/alarms.ts'
 import type { Call } from '../core/call.ts'
 import { timeoutError } from '../core/errors.ts'
 import type { Outcome } from '../core/outcome.ts'
-import type { Then } from '../core/step.ts'
+import type { Sink } from '../core/step.ts'
 
 /** Whose time it is that ends. */
 interface Owner {
@@ -17,17 +17,17 @@ interface Owner {
  * The end of a call's time: cancels it from inside, so that every layer between hears of it and the work's signal fires. It is its own
  * alarm and its own continuation: one object for each call under a limit.
  */
-export class Due extends Alarm implements Then {
+export class Due extends Alarm implements Sink {
   private rang = false
   private readonly call: Call
   private readonly owner: Owner
-  private readonly then: Then
+  private readonly sink: Sink
 
-  constructor(call: Call, owner: Owner, then: Then) {
+  constructor(call: Call, owner: Owner, sink: Sink) {
     super()
     this.call = call
     this.owner = owner
-    this.then = then
+    this.sink = sink
     owner.alarms.add(this)
   }
 
@@ -41,6 +41,6 @@ export class Due extends Alarm implements Then {
   settle(outcome: Outcome<unknown>): void {
     if (this.rang) this.call.absorb()
     else this.owner.alarms.remove(this)
-    this.then.settle(outcome)
+    this.sink.settle(outcome)
   }
 }

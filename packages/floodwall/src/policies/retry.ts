@@ -8,7 +8,7 @@ import { failed, type Outcome } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import type { Env } from '../core/runtime.ts'
 import { count, countOrZero, factor, positiveSpan, shareOrZero } from '../core/schema.ts'
-import { Answer, type Step, stepFrom, type Then } from '../core/step.ts'
+import { Answer, type Sink, type Step, stepFrom } from '../core/step.ts'
 
 // Again, and when?
 //
@@ -55,31 +55,31 @@ const retrySnapshot = v.strictObject({
 /** How the attempts of one operation go in and out. */
 interface Way {
   readonly inner: Step
-  readonly then: Then
+  readonly sink: Sink
   /** When the operation must have ended. */
   readonly deadline: number
 }
 
 /** The end of the first attempt, which is the only one for most operations. */
-class FirstTry implements Way, Then {
+class FirstTry implements Way, Sink {
   readonly inner: Step
-  readonly then: Then
+  readonly sink: Sink
   /** Read before: a deadline further in shortens what the call shows, and its end is not the end of the next attempt. */
   readonly deadline: number
   private readonly retry: Retry
   private readonly call: Call
 
-  constructor(retry: Retry, call: Call, inner: Step, then: Then) {
+  constructor(retry: Retry, call: Call, inner: Step, sink: Sink) {
     this.retry = retry
     this.call = call
     this.inner = inner
-    this.then = then
+    this.sink = sink
     this.deadline = call.deadline
   }
 
   settle(outcome: Outcome<unknown>): void {
     // The common end, without a look at anything else.
-    if (outcome.verdict === 'success') this.then.settle(outcome)
+    if (outcome.verdict === 'success') this.sink.settle(outcome)
     else this.retry.decide(this.call, this, outcome, 1)
   }
 }
@@ -114,23 +114,23 @@ class Retry implements Policy {
   }
 
   step(inner: Step): Step {
-    return (call, then) => {
+    return (call, sink) => {
       this.budget.request(this.env.now())
-      inner(call, new FirstTry(this, call, inner, then))
+      inner(call, new FirstTry(this, call, inner, sink))
     }
   }
 
   /** @internal `tried` counts our own attempts: the call may carry those of a retry further out. */
   decide(call: Call, way: Way, outcome: Outcome<unknown>, tried: number): void {
     if (tried >= this.settings.attempts || this.closed || call.over || !worthTrying(call, outcome))
-      return way.then.settle(outcome)
+      return way.sink.settle(outcome)
     const wait = this.pause(outcome, tried)
     const now = this.env.now()
     // Not later, when the wait is over: the caller would have waited for nothing.
-    if (wait === undefined || now + wait >= way.deadline) return way.then.settle(outcome)
+    if (wait === undefined || now + wait >= way.deadline) return way.sink.settle(outcome)
     if (!this.budget.grant(now)) {
       this.overBudget++
-      return way.then.settle(outcome)
+      return way.sink.settle(outcome)
     }
     this.wait(call.again(way.deadline), way, outcome, wait, tried)
   }
@@ -147,7 +147,7 @@ class Retry implements Policy {
     const close = () => {
       if (!attempt.resume()) return
       leave()
-      way.then.settle(before)
+      way.sink.settle(before)
     }
     const cancelTimer = this.env.after(waitMs, () => {
       this.waits.delete(close)
@@ -156,7 +156,7 @@ class Retry implements Policy {
     this.waits.add(close)
     attempt.wait((cancelled) => {
       leave()
-      way.then.settle(whole(before, cancelled))
+      way.sink.settle(whole(before, cancelled))
     })
   }
 
@@ -164,7 +164,7 @@ class Retry implements Policy {
     this.retries++
     const ended = new Answer((outcome) => {
       // Refused: what the target itself said last tells the caller more than "and then the breaker opened".
-      if (outcome.rejection !== undefined) return way.then.settle(before)
+      if (outcome.rejection !== undefined) return way.sink.settle(before)
       this.decide(attempt, way, whole(before, outcome), tried + 1)
     })
     way.inner(attempt, ended)

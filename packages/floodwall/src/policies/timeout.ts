@@ -41,7 +41,7 @@ class Timeout implements Policy {
   }
 
   step(inner: Step): Step {
-    return (call, then) => inner(call, new Due(call, this, then))
+    return (call, sink) => inner(call, new Due(call, this, sink))
   }
 
   inspect(): Snapshot {

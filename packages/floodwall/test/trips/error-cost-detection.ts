@@ -13,10 +13,10 @@ export interface Detection {
   readonly brpc: number | undefined
 }
 
-export const RATES: readonly number[] = [10, 100, 1000]
-export const SHARES: readonly number[] = [1, 0.5, 0.3, 0.1]
+const RATES: readonly number[] = [10, 100, 1000]
+const SHARES: readonly number[] = [1, 0.5, 0.3, 0.1]
 /** Refused at once, failed in normal time, timed out. */
-export const TAKES: readonly number[] = [0.1, 1, 2]
+const TAKES: readonly number[] = [0.1, 1, 2]
 
 /** Calls until we say never. */
 const MOST = 20_000
