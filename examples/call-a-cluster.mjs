@@ -10,28 +10,23 @@ let broken = false
 async function serve(handler) {
   const server = createServer(handler).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return server
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  return { id: `127.0.0.1:${port}`, server }
 }
 
 const servers = [
   await serve((_, response) => response.end('hello from the steady one')),
   await serve((_, response) => response.writeHead(broken ? 500 : 200).end('hello from the other one')),
 ]
-const ids = servers.map(
-  (server) => `127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`,
-)
-
 // What becomes of the endpoints is told where the cluster is made.
 const emit = (event) => {
-  if (event.type !== 'state' || !event.path.includes(':')) return
-  console.log(`  ${event.path}: ${event.from} -> ${event.to}, ${event.why}`)
+  if (event.type === 'state') console.log(`  ${event.path}: ${event.from} -> ${event.to}, ${event.why}`)
 }
-/** @type {import('floodwall').BreakerOptions} */
-const isolation = { consecutive: 3, openFor: '300ms' }
-/** @type {import('floodwall').ClusterOptions} */
-const options = { slowStart: 0, picker: 'roundRobin', isolatedAlways: 1, isolation }
-const cluster = new Cluster(options, envOf({ ...systemRuntime, emit }, 'shop'))
-const feed = discover(cluster, fixed(ids))
+const cluster = new Cluster(
+  { slowStart: 0, picker: 'roundRobin', isolatedAlways: 1, isolation: { consecutive: 3, openFor: '300ms' } },
+  envOf({ ...systemRuntime, emit }, 'shop'),
+)
+const feed = discover(cluster, fixed(servers.map(({ id }) => id)))
 const looking = checks(cluster, { kind: 'http', path: '/', interval: '100ms', timeout: '2s' })
 
 // A GET that fails is tried again, at the other server. Without a list of layers an attempt would have 100 ms.
@@ -60,4 +55,4 @@ await ask(120)
 feed.close()
 looking.close()
 await shop.close()
-for (const server of servers) server.close()
+for (const { server } of servers) server.close()
