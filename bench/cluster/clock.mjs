@@ -1,6 +1,7 @@
-// Other libraries read the real clock and set real timers. Here they read and set those of a virtual world: the globals are
-// replaced for the whole process, which does nothing else. What they schedule runs in order, each at its time, and between
-// two timers all promise reactions run (`advanceAsync` of the world), as they would in reality.
+// Other libraries read the real clock and set real timers. Here they read and set those of a virtual world: the
+// globals are replaced for the whole process, which does nothing else. What they schedule runs in order, each at
+// its time, and between two timers all promise reactions run (`advanceAsync` of the world), as they would in
+// reality.
 
 const real = { now: Date.now, precise: performance.now, setTimeout, setInterval, clearTimeout, clearInterval }
 

@@ -30,7 +30,7 @@ const cockatiel = (options) => async (_library, scene) => {
 
 const alone = (picker) => floodwall({ picker, isolatedAtMost: 0 })
 
-/** When all are out. The default isolation, except that it never lasts longer than a second where `soon` is asked for. */
+/** When all are out. `soon`: the default isolation, except that it never lasts longer than a second. */
 const isolation = { errorCost: {}, consecutive: 5, openFor: '1s', openAtMost: '30s', probes: 3 }
 const soon = { isolation: { ...isolation, openAtMost: '1s' } }
 const recovering = (minWorking, recovery = {}, rest = {}) => ({
@@ -40,8 +40,8 @@ const recovering = (minWorking, recovery = {}, rest = {}) => ({
 })
 
 /**
- * Opossum, tuned: reacts to less and within half the time, asks again after a second as our default does, and has a minimum
- * so that one failure on a quiet endpoint opens nothing.
+ * Opossum, tuned: reacts to less and within half the time, asks again after a second as our default does, and has a
+ * minimum so that one failure on a quiet endpoint opens nothing.
  */
 const tuned = {
   errorThresholdPercentage: 25,
@@ -70,6 +70,7 @@ export const contenders = {
     floodwall(recovering(needed, { hold: '10m' }, soon))(library, scene),
   'recovery q/kn, out 1 s, k 1.5': (library, scene, needed) =>
     floodwall(recovering(needed, { form: 'q/kn', redundancy: 1.5 }, soon))(library, scene),
+  panic: (library, scene, needed) => floodwall({ ...recovering(needed), whenOut: 'panic' })(library, scene),
   'panic, out 1 s': (library, scene, needed) =>
     floodwall({ ...recovering(needed, {}, soon), whenOut: 'panic' })(library, scene),
   'no recovery, out 1 s': floodwall(recovering(1, {}, soon)),

@@ -15,7 +15,7 @@ export class Endpoint {
     this.fault = undefined
   }
 
-  /** `share` of the calls fail, `slow`: after the client's patience; `fast`: after 1 ms; else after as long as an answer takes. */
+  /** `share` of the calls fail: `slow` by the client's patience, `fast` after 1 ms, else as late as an answer. */
   break(share, speed) {
     this.fault = { share, speed }
   }

@@ -1,5 +1,5 @@
-// How a call at an endpoint ended, for all clients alike: `verdict` and `ran` are what floodwall asks for, the others only
-// see whether it was answered.
+// How a call at an endpoint ended, for all clients alike: `verdict` and `ran` are what floodwall asks for, the
+// others only see whether it was answered.
 
 export const ANSWERED = Object.freeze({ ok: true, verdict: 'success', ran: true })
 export const FAILED = Object.freeze({ ok: false, verdict: 'failure', ran: true })

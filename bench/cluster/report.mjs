@@ -20,11 +20,11 @@ export function both(runs, field, text) {
   return usual === most ? usual : `${usual} (${most})`
 }
 
-export const percent = (share) => `${(share * 100).toFixed(share < 0.1 ? 2 : 1)} %`
+export const percent = (share) => `${(share * 100).toFixed(share < 0.0995 ? 2 : 1)} %`
 export const seconds = (ms) => `${(ms / 1000).toFixed(ms < 995 ? 2 : 1)} s`
 export const whole = (value) => value.toFixed(0)
 
-/** The fields of the other suites, and `values`: what these rows found, by contender, in units that their names tell. */
+/** The fields of the other suites, and `values`: what was found, by contender, in units that their names tell. */
 export function writeRows(file, suite, node, rows) {
   const kept = rows.map(({ name, values, ...row }) => ({
     name,

@@ -27,7 +27,7 @@ export class Run {
     return this.world.now() - START_MS
   }
 
-  /** What a fleet is made of, see contenders. Here a probe that fails is no new isolation: `isolated` hears of each once. */
+  /** What a fleet is made of, see contenders. A probe that fails is no new isolation: `isolated` hears of each once. */
   scene(endpoints, isolated = (_endpoint) => {}) {
     const out = new Set()
     return {

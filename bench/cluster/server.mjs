@@ -1,6 +1,6 @@
-// An endpoint that can carry so many calls a second and no more: workers, and a queue before them. Who waits longer than
-// the client's patience has gone when his turn comes, but the work is done all the same: that is how an overloaded server
-// stays overloaded. A full queue fails at once.
+// An endpoint that can carry so many calls a second and no more: workers, and a queue before them. Who waits
+// longer than the client's patience has gone when his turn comes, but the work is done all the same: that is how
+// an overloaded server stays overloaded. A full queue fails at once.
 import { ANSWERED, FAILED, TIMED_OUT, TIMEOUT_MS, UNREACHABLE } from './fate.mjs'
 
 const WORKERS = 2

@@ -1,4 +1,5 @@
-// Calls at random times (a Poisson process), since evenly spaced ones fall into step with round robin and with windows.
+// Calls at random times (a Poisson process), since evenly spaced ones fall into step with round robin and with
+// windows.
 
 export function flow(world, random, { perSecond, until }, call) {
   const next = () => {

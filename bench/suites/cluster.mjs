@@ -1,10 +1,11 @@
-// Several endpoints: what a bad one costs, how soon it is out, how all come back, and what a choice costs. Virtual time shows
-// the first three, so their figures are the same on every machine; loopback repeats the sign of one of them.
+// Several endpoints: what a bad one costs, how soon it is out, how all come back, and what a choice costs. Virtual
+// time shows the first three, so their figures are the same on every machine; loopback repeats the sign of one of
+// them.
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { rows as costRows } from '../cluster/cost/rows.mjs'
 import { loopbackRows } from '../cluster/loopback/rows.mjs'
-import { percent, valuesOf, whole, writeRows } from '../cluster/report.mjs'
+import { valuesOf, whole, writeRows } from '../cluster/report.mjs'
 import { studies } from '../cluster/studies.mjs'
 import { ask } from '../lib/children.mjs'
 import { medianRun, spread } from '../lib/numbers.mjs'
@@ -22,7 +23,7 @@ const costColumns = callColumns.filter(([title]) => title !== '+B' && title !== 
 const costMarkdown = [
   nameColumn,
   ['ratio', (row) => `${row.ratio.toFixed(1)}x`],
-  ['spread', (row) => percent(row.spread)],
+  ['spread', (row) => `${whole(row.spread * 100)} %`],
   ...budgetColumns,
 ]
 const loopbackColumns = [
@@ -38,13 +39,7 @@ export const cluster = {
   async run(names, { node, floodwall, rounds = 25, processes = 5 }, progress) {
     const isWanted = ({ name }) => names.includes(name)
     const virtual = await inVirtualTime(isWanted, { node, floodwall }, progress)
-    const real = []
-    for (const { name, contender } of loopbackRows.filter(isWanted)) {
-      progress(name)
-      const order = { contender, floodwall }
-      const shares = await ask(node, [loopbackChild, JSON.stringify(order)], { name })
-      real.push({ name, shares, values: { shares } })
-    }
+    const real = await onLoopback(loopbackRows.filter(isWanted), { node, floodwall }, progress)
     return [
       ...virtual,
       ...real,
@@ -94,6 +89,17 @@ async function inVirtualTime(isWanted, { node, floodwall }, progress) {
     own: runs[contenders[0]],
     values: Object.fromEntries(contenders.map((contender) => [contender, valuesOf(runs[contender])])),
   }))
+}
+
+/** Each has servers of its own and little to do: side by side they take as long as one. */
+function onLoopback(rows, { node, floodwall }, progress) {
+  return Promise.all(
+    rows.map(async ({ name, contender }) => {
+      progress(name)
+      const shares = await ask(node, [loopbackChild, JSON.stringify({ contender, floodwall })], { name })
+      return { name, shares, values: { shares } }
+    }),
+  )
 }
 
 async function costs(rows, { node, floodwall, rounds, processes }, progress) {

@@ -1,4 +1,5 @@
-// What it costs to choose an endpoint for a call and to hear how it ended. A row is { name, shape, make } as in `hot`.
+// What it costs to choose an endpoint for a call and to hear how it ended. A row is { name, shape, make } as in
+// `hot`.
 const pickers = {
   powerOfChoices: 'two choices',
   leastLoaded: 'least loaded',

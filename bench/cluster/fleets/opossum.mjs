@@ -1,4 +1,5 @@
-// A breaker for each endpoint, and the next one that would let a call through: what one builds around a breaker library.
+// A breaker for each endpoint, and the next one that would let a call through: what one builds around a breaker
+// library.
 import CircuitBreaker from 'opossum'
 import { REFUSED } from '../fate.mjs'
 

@@ -1,5 +1,5 @@
-// A server of so many calls a second behind a real port: the same workers and the same queue as under virtual time. Down
-// means that nobody listens, so connections are refused by the system itself.
+// A server of so many calls a second behind a real port: the same workers and the same queue as under virtual
+// time. Down means that nobody listens, so connections are refused by the system itself.
 import { createServer } from 'node:http'
 import { ANSWERED, TIMED_OUT } from '../fate.mjs'
 import { Server } from '../server.mjs'

@@ -25,6 +25,7 @@ const names = [
   'recovery q/n, out 1 s',
   'recovery q/n, out 1 s, no ramp',
   'recovery q/kn, out 1 s, k 1.5',
+  'panic',
   'panic, out 1 s',
   'no recovery, out 1 s',
   'plain round robin',

@@ -165,6 +165,8 @@ export class Attempt implements Rider {
   /** The call was cancelled: what the upstream still does, it does for nobody. */
   abort(reason: Error): void {
     if (this.state === OVER) return
+    // First: undici may tell of the end while we are still ending it.
+    this.state = OVER
     this.upstream.cut(this, reason)
     this.upstream.failed(causeOf(reason))
     this.fail(reason)
@@ -174,6 +176,12 @@ export class Attempt implements Rider {
   unblock(): void {
     this.blocked = false
     this.goOn()
+  }
+
+  /** The exchange is over, and so is this. */
+  letGo(): void {
+    this.controller = null
+    this.headers = nothing
   }
 
   /** Lets the upstream go on where it was told to wait for the decision. */

@@ -39,6 +39,8 @@ const causeByCode: ReadonlyMap<string, Cause> = new Map<string, Cause>([
   ['ERR_INVALID_HTTP_TOKEN', 'invalid'],
   ['UND_ERR_HEADERS_TIMEOUT', 'idle'],
   ['UND_ERR_BODY_TIMEOUT', 'idle'],
+  // The body of the request was taken away: by us, since its client has left or nobody wants the answer.
+  ['UND_ERR_ABORTED', 'given-up'],
   ['UND_ERR_INVALID_ARG', 'bad-request'],
   ['UND_ERR_NOT_SUPPORTED', 'bad-request'],
   ['UND_ERR_REQ_CONTENT_LENGTH_MISMATCH', 'bad-request'],

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { GivenUp } from './failures.ts'
 
 // The body of a request on its way up.
 //
@@ -7,17 +8,21 @@ import { Readable } from 'node:stream'
 // connection, on which the answer is still to be written. And nothing is read before somebody wants it, so that a refused request costs no
 // upload and a connection that was refused leaves the body whole for the next upstream.
 
+/** Hears whose turn it is, the client's or the upstream's, each time that it changes. */
+export interface TurnListener {
+  turn(clients: boolean): void
+}
+
 export class RequestBody extends Readable {
   private wanting = false
   private readonly request: IncomingMessage
   private readonly response: ServerResponse
-  private readonly turn: (clients: boolean) => void
+  private readonly listener: TurnListener
   private attached = false
 
-  /** `turn` hears whose turn it is, each time that it changes. */
-  constructor(request: IncomingMessage, response: ServerResponse, turn: (clients: boolean) => void) {
+  constructor(request: IncomingMessage, response: ServerResponse, listener: TurnListener) {
     super()
-    this.turn = turn
+    this.listener = listener
     this.request = request
     this.response = response
     // Whoever reads it hears of its end otherwise, too; and when nobody does any more, an error is no news.
@@ -55,7 +60,7 @@ export class RequestBody extends Readable {
   private want(more: boolean): void {
     if (this.wanting === more) return
     this.wanting = more
-    this.turn(more)
+    this.listener.turn(more)
   }
 
   private readonly onData = (chunk: Buffer): void => {
@@ -70,6 +75,6 @@ export class RequestBody extends Readable {
   }
 
   private readonly onClose = (): void => {
-    if (!this.request.complete) this.destroy(new Error('the client left in the middle of its request'))
+    if (!this.request.complete) this.destroy(new GivenUp('the client left in the middle of its request'))
   }
 }

@@ -33,9 +33,14 @@ export class Admission implements Policy {
   step(inner: Step): Step {
     return (call, sink) => {
       const held = this.acquire(call)
-      if (held.ok) inner(call, new Admitted(this, call, held, this.start(call), sink))
+      if (held.ok) inner(call, this.admitted(call, held, sink))
       else sink.settle(refused(held))
     }
+  }
+
+  /** What ends the permits when the outcome comes. */
+  admitted(call: Call, held: Permit, sink: Sink): Sink {
+    return new Admitted(this, call, held, this.start(call), sink)
   }
 
   /** All permits, as a chain, or the first refusal. */

@@ -8,7 +8,7 @@ import { type FloodEvent, type Listener, Listeners } from './event.ts'
 import { type Permit, type Refuser, Rejection, type Snapshot } from './gate.ts'
 import type { Criticality, Host, Init, Work } from './init.ts'
 import { type Layer, showOptions } from './layer.ts'
-import { isNative, isThenable, judge } from './leaf.ts'
+import { isNative, isThenable, judge, leaf } from './leaf.ts'
 import { type Classify, type Outcome, refused, type Verdict, verdictByDefault } from './outcome.ts'
 import type { Done, Next } from './policy.ts'
 import { Promised, ready, rejectSoon } from './promised.ts'
@@ -75,6 +75,20 @@ export class Pipeline {
 
   /** The same as a value that never throws: at once when nothing had to be waited for (a refusal), else as a promise. `await` takes both. */
   outcome<T>(work: (call: Call) => T | PromiseLike<T>, init: Init = NOTHING): Outcome<T> | Promise<Outcome<T>> {
+    const call = this.make(work, false, init)
+    const { gatesOnly } = this.chain
+    if (gatesOnly === null || tied(init) || this.closed) return this.outcomeOf((answer) => this.run(call, answer))
+    // A refusal by gates alone is the cheapest answer there is, and must stay so: it is what a flood gets.
+    this.running++
+    const held = gatesOnly.acquire(call)
+    if (held.ok) return this.outcomeOf((answer) => leaf(call, gatesOnly.admitted(call, held, answer)))
+    const outcome = refused(held)
+    this.count(outcome)
+    return outcome
+  }
+
+  /** At once, when `go` has answered before it returns. */
+  private outcomeOf<T>(go: (answer: Answer) => void): Outcome<T> | Promise<Outcome<T>> {
     let now: Outcome<T> | undefined
     let later: ((outcome: Outcome<T>) => void) | undefined
     const answer = new Answer((outcome) => {
@@ -82,7 +96,7 @@ export class Pipeline {
       if (later === undefined) now = outcome as Outcome<T>
       else later(outcome as Outcome<T>)
     })
-    this.run(this.make(work, false, init), answer)
+    go(answer)
     if (now !== undefined) return now
     return new Promise((resolve) => {
       later = resolve

@@ -127,7 +127,10 @@ describe('C27 recovery, step by step', () => {
     scene.set({ ok: false, ms: 5 }, 'h1')
     scene.flow(0.5, 600)
     const [h1] = scene.cluster.members
-    expect(h1?.recoveryShare).toBe(0.5)
+    // Once for each trip: it is needed, so it stays in choice and is asked for less and less.
+    expect(h1?.isolated).toBe(false)
+    expect(Math.log2(h1?.recoveryShare ?? 1)).toBeLessThanOrEqual(-1)
+    expect(Number.isInteger(Math.log2(h1?.recoveryShare ?? 1))).toBe(true)
   })
 
   test('a hold shorter than the longest stall gets a warning', () => {
@@ -141,5 +144,28 @@ describe('C27 recovery, step by step', () => {
     scene.call()
     expect(scene.outcomes[0]?.rejection?.why).toBe('no endpoint is known')
     expect(scene.cluster.inspect(scene.world.now())).toMatchObject({ recovering: false, allOut: 0 })
+  })
+
+  test('who is needed is not isolated for its results: the rest would be overrun, and fail in its turn', () => {
+    const scene = new Scene(fleet(9), {
+      recovery: { minWorking: 6 },
+      isolatedAtMost: 1,
+      isolation: { ...isolation, consecutive: 3 },
+    })
+    scene.set({ ok: false, ms: 20 })
+    scene.flow(5, 300)
+    expect(scene.isolated).toHaveLength(3)
+  })
+
+  test('while all are out isolations do not grow: the first one back is seen soon', () => {
+    const scene = new Scene(fleet(3), {
+      isolation: { openFor: '1s', openAtMost: '30s', jitter: 0, probes: 1 },
+      whenOut: 'recover',
+    })
+    scene.set('refuse')
+    scene.flow(60, 20)
+    scene.set(well)
+    scene.flow(3, 20)
+    expect(scene.isolated).toEqual([])
   })
 })

@@ -32,6 +32,9 @@ export interface Placement {
   readonly panic: boolean
 }
 
+/** However often it trips in a recovery: enough to show that it is well again. */
+const LEAST_SHARE = 1 / 64
+
 /** Typical latency before anybody has answered: what two members without history are compared by does not matter, if it is the same. */
 const UNKNOWN_MS = 1
 
@@ -81,6 +84,7 @@ export class Cluster implements Refuser {
       maxInFlight,
       slowStartMs: slowStart,
       mayOpen: (member) => this.mayIsolate(member),
+      mayGrow: () => this.roster.choice.length > 0 || this.roster.all.length === 1,
       mayProbe: (member, now) => this.watchers.every((w) => w.mayProbe?.(member, now) ?? true),
       moved: (member, to, now) => this.moved(member, to, now),
       heard: (member, verdict, tookMs, now) => this.heard(member, verdict, tookMs, now),
@@ -177,6 +181,8 @@ export class Cluster implements Refuser {
 
   /** A connection could not be made, nothing was sent: no statistics are needed to see that this endpoint is out. */
   connectFailed(member: Member, how: 'refused' | 'timeout', why: string): void {
+    // Out already, and reached in a panic: that it is out is no news, and must not keep it out.
+    if (member.isolated) return
     if (how === 'timeout' && ++member.connectTimeouts < this.settings.connectTimeouts) return
     member.byResults = false
     member.breaker.openNow(`cannot connect: ${why}`)
@@ -206,9 +212,22 @@ export class Cluster implements Refuser {
   /** The cap, asked before a breaker opens for results. */
   private mayIsolate(member: Member): boolean {
     member.byResults = true
+    const { minWorking = 0 } = this.settings.recovery
+    // Who is needed stays, whatever his results: without him the rest is overrun, and fails in its turn until nobody is left.
+    if (this.roster.choice.length <= minWorking) {
+      // It trips again under its share of a recovery: half of it is what it may be asked to carry.
+      if (this.recovery.recovering) {
+        member.recoveryShare = Math.max(LEAST_SHARE, member.recoveryShare / 2)
+        this.weigh(this.env.now())
+      }
+      return this.cap()
+    }
     const allowed = this.allowedOut()
     const isolated = this.roster.all.filter((m) => m !== member && m.byResults && m.isolated).length
-    if (isolated + 1 <= allowed) return true
+    return isolated + 1 <= allowed || this.cap()
+  }
+
+  private cap(): false {
     this.capped++
     return false
   }
@@ -231,7 +250,9 @@ export class Cluster implements Refuser {
 
   private moved(member: Member, to: BreakerState, now: number): void {
     // Only who was in choice has tripped under its share; one more failed check or late failure of an isolated one says nothing about it.
-    if (to === 'open' && this.recovery.recovering && member.index >= 0) member.recoveryShare /= 2
+    if (to === 'open' && this.recovery.recovering && member.index >= 0) {
+      member.recoveryShare = Math.max(LEAST_SHARE, member.recoveryShare / 2)
+    }
     this.roster.moved(member, to, now)
     this.weigh(now)
     for (const watcher of this.watchers) watcher.moved?.(member, to, now)

@@ -16,6 +16,8 @@ export interface EndpointHooks {
   readonly owner: Gate
   /** May it be isolated for its results? */
   mayOpen(): boolean
+  /** May its isolation become longer than the last one? */
+  mayGrow(): boolean
   /** May calls probe it, now that its time is over? */
   mayProbe(now: number): boolean
   /** It is in another state. */
@@ -68,6 +70,8 @@ export class EndpointBreaker extends Breaker {
     this.namedMs = forMs
     super.open(why, now)
     this.namedMs = undefined
+    // While all are out a long isolation only hides the first one that is back.
+    if (!this.hooks.mayGrow()) this.streak = Math.min(this.streak, 1)
   }
 
   /** By hand nobody is asked: the cap is for guesses. */
@@ -101,6 +105,8 @@ export class EndpointBreaker extends Breaker {
 
   protected override open(why: string, now: number): void {
     if (this.at !== 'closed' || this.hooks.mayOpen()) super.open(why, now)
+    // What has led here is answered: the next trip takes new evidence.
+    else this.trip.reset(now)
   }
 
   protected override enter(to: BreakerState, why: string, now: number): void {

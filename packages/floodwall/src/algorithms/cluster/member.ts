@@ -34,6 +34,8 @@ export interface MemberOptions {
   readonly slowStartMs: number
   /** May it be isolated for its results? */
   readonly mayOpen: (member: Member) => boolean
+  /** May its isolation become longer? */
+  readonly mayGrow: () => boolean
   /** May calls probe it, now that its time is over? */
   readonly mayProbe: (member: Member, now: number) => boolean
   readonly moved: (member: Member, to: BreakerState, now: number) => void
@@ -68,7 +70,7 @@ export class Member implements Gate {
   private readonly heard: MemberOptions['heard']
 
   constructor(endpoint: Endpoint, env: Env, options: MemberOptions) {
-    const { isolation, maxInFlight, slowStartMs, mayOpen, mayProbe, moved, heard } = options
+    const { isolation, maxInFlight, slowStartMs, mayOpen, mayGrow, mayProbe, moved, heard } = options
     this.endpoint = endpoint
     this.path = env.path
     this.weight = endpoint.weight ?? 1
@@ -77,6 +79,7 @@ export class Member implements Gate {
     this.breaker = new EndpointBreaker(isolation, env, {
       owner: this,
       mayOpen: () => mayOpen(this),
+      mayGrow,
       mayProbe: (now) => mayProbe(this, now),
       entered: (to, now) => moved(this, to, now),
     })
