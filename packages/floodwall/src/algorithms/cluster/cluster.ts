@@ -217,8 +217,10 @@ export class Cluster implements Refuser {
     if (this.roster.choice.length <= minWorking) {
       // It trips again under its share of a recovery: half of it is what it may be asked to carry.
       if (this.recovery.recovering) {
+        const now = this.env.now()
         member.recoveryShare = Math.max(LEAST_SHARE, member.recoveryShare / 2)
-        this.weigh(this.env.now())
+        member.breaker.forget(now)
+        this.weigh(now)
       }
       return this.cap()
     }

@@ -90,6 +90,11 @@ export class EndpointBreaker extends Breaker {
     if (this.at === 'open' && this.mayProbe(now)) this.enter('halfOpen', 'the isolation is over', now)
   }
 
+  /** What has led here is answered: the next trip takes new evidence. */
+  forget(now: number): void {
+    this.trip.reset(now)
+  }
+
   /** A result that was seen elsewhere. */
   observe(verdict: Verdict, tookMs: number, now: number): void {
     if (this.at === 'closed' && this.trip.record(verdict, tookMs, now)) this.open(this.trip.explain(now), now)
@@ -104,9 +109,8 @@ export class EndpointBreaker extends Breaker {
   }
 
   protected override open(why: string, now: number): void {
+    // Vetoed, it keeps its evidence: nearness is what lowers its weight.
     if (this.at !== 'closed' || this.hooks.mayOpen()) super.open(why, now)
-    // What has led here is answered: the next trip takes new evidence.
-    else this.trip.reset(now)
   }
 
   protected override enter(to: BreakerState, why: string, now: number): void {
