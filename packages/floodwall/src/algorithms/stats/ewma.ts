@@ -1,4 +1,5 @@
 import { milliseconds, weight } from './argument.ts'
+import { fade } from './fade.ts'
 import { isSample } from './sample.ts'
 
 // What is it usually, with recent samples counting most?
@@ -80,7 +81,7 @@ export class TimeEwma {
     }
     const elapsed = since(this.at, now)
     if (elapsed > 0) {
-      this.weight *= Math.exp(-elapsed / this.tauMs)
+      this.weight *= fade(elapsed / this.tauMs)
       this.at = now
     }
     this.weight += 1
@@ -90,7 +91,7 @@ export class TimeEwma {
 
   /** The average if silence means less and less: it falls to 37 % each tau without a sample. */
   decayed(now: number): number {
-    return this.value * Math.exp(-since(this.at, now) / this.tauMs)
+    return this.value * fade(since(this.at, now) / this.tauMs)
   }
 
   clear(): void {
@@ -125,13 +126,13 @@ export class PeakEwma {
     const elapsed = since(this.at, now)
     if (elapsed > 0) this.at = now
     if (sample >= this.value) this.value = sample
-    else if (elapsed > 0) this.value = sample + (this.value - sample) * Math.exp(-elapsed / this.tauMs)
+    else if (elapsed > 0) this.value = sample + (this.value - sample) * fade(elapsed / this.tauMs)
     this.samples++
   }
 
   /** The peak after silence until `now`: an endpoint nobody asks is forgiven, and gets asked again. */
   decayed(now: number): number {
-    return this.value * Math.exp(-since(this.at, now) / this.tauMs)
+    return this.value * fade(since(this.at, now) / this.tauMs)
   }
 
   clear(): void {
