@@ -26,7 +26,7 @@ function moody(seed: number): Promise<Origin> {
       case 0:
         return void request.socket.destroy()
       case 1:
-        return request.socket.resetAndDestroy()
+        return void request.socket.resetAndDestroy()
       case 2:
         response.statusCode = 503
         return void response.end('no')
