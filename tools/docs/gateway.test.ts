@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { limitOptions } from '../../packages/cli/src/gateway/limits.ts'
+import { limitOptions } from '../../packages/cli/src/gateway/config/limits.ts'
 
 // The gateway's page has the limits of the gateway.
 

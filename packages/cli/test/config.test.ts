@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { configOf } from '../src/gateway/config.ts'
-import { ConfigDocument, Misconfigured } from '../src/gateway/document.ts'
+import { configOf } from '../src/gateway/config/config.ts'
+import { ConfigDocument, Misconfigured } from '../src/gateway/config/document.ts'
 import { run } from './support/child.ts'
 import { configFile } from './support/gateway.ts'
 

@@ -7,7 +7,7 @@ import {
   removeNamed,
   requestNames,
   responseNames,
-} from '../src/gateway/header-names.ts'
+} from '../src/gateway/heads/header-names.ts'
 
 const special = [
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],

@@ -1,6 +1,6 @@
 import { exitCodes } from '../exit-codes.ts'
-import { configOf, type Flags } from './config.ts'
-import { Misconfigured } from './document.ts'
+import { configOf, type Flags } from './config/config.ts'
+import { Misconfigured } from './config/document.ts'
 import { Gateway } from './gateway.ts'
 import { journalTo, type LogLevel } from './log.ts'
 

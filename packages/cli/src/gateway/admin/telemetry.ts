@@ -1,5 +1,5 @@
 import { Histogram } from 'floodwall/stats'
-import { type Cause, causes } from './failures.ts'
+import { type Cause, causes } from '../exchange/failures.ts'
 
 // What the gateway has counted. Written on the hot path, so plain numbers in fixed places; read when somebody asks. The places come from
 // closed lists, never from what a client wrote.

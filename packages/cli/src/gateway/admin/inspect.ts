@@ -1,4 +1,4 @@
-import type { Gateway } from './gateway.ts'
+import type { Gateway } from '../gateway.ts'
 
 /** What is, now, as JSON: the gateway's own facts and the pipeline's. */
 export function inspect(gateway: Gateway): object {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Exchange } from './exchange.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 
 // Who is at the other end of a connection, and is he still with us?
 //

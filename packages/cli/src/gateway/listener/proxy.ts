@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Call, type Done, type Pipeline } from 'floodwall'
-import { Exchange } from './exchange.ts'
-import { type Cause, internal } from './failures.ts'
-import type { Log } from './log.ts'
+import { Exchange } from '../exchange/exchange.ts'
+import { type Cause, internal } from '../exchange/failures.ts'
+import type { Log } from '../log.ts'
 import type { Peer, Peers } from './peer.ts'
-import { Problem } from './problem.ts'
-import { RequestHead } from './request-head.ts'
-import type { Telemetry } from './telemetry.ts'
+import { Problem } from '../exchange/problem.ts'
+import { RequestHead } from '../heads/request-head.ts'
+import type { Telemetry } from '../admin/telemetry.ts'
 
 /** What the data path stands on. */
 export interface Ground {

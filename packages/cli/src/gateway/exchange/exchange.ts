@@ -3,13 +3,13 @@ import type { Call, Done, Init, Outcome } from 'floodwall'
 import { Attempt } from './attempt.ts'
 import { type Cause, GivenUp, problemOf, retryAfterOf, stalled } from './failures.ts'
 import type { Clock } from './patience.ts'
-import type { Peer } from './peer.ts'
+import type { Peer } from '../listener/peer.ts'
 import type { Problem } from './problem.ts'
-import type { Proxy } from './proxy.ts'
+import type { Proxy } from '../listener/proxy.ts'
 import { RequestBody } from './request-body.ts'
-import type { RequestHead } from './request-head.ts'
-import { trailersOf } from './response-head.ts'
-import type { Upstream } from './upstream.ts'
+import type { RequestHead } from '../heads/request-head.ts'
+import { trailersOf } from '../heads/response-head.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 
 // One request of a client and its answer: the operation, of which attempts are the tries. It writes exactly one answer, or breaks the
 // connection: what has been passed on cannot be taken back, and a client must never take half of it for the whole.

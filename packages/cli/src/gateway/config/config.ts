@@ -13,7 +13,7 @@ import * as v from 'valibot'
 import { type Address, addressForm, addressOf, isLoopback, showAddress, type Target, targetOf } from './address.ts'
 import { ConfigDocument, type Fault, Misconfigured, textOf } from './document.ts'
 import { type Limits, limitOptions, span } from './limits.ts'
-import { kinds, layer } from './patience.ts'
+import { kinds, layer } from '../exchange/patience.ts'
 
 // What the gateway is told: a file, the command line over it, and defaults that are safe with neither.
 

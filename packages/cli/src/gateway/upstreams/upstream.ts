@@ -1,7 +1,7 @@
 import type { Endpoint } from 'floodwall'
 import type { Dispatcher } from 'undici'
 import { Connections, type Rider } from './connections.ts'
-import { type Cause, causes } from './failures.ts'
+import { type Cause, causes } from '../exchange/failures.ts'
 
 /** What the connections of all upstreams have in common. */
 export interface PoolLimits {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Gateway } from './gateway.ts'
+import type { Gateway } from '../gateway.ts'
 import { inspect } from './inspect.ts'
 import { metrics } from './metrics.ts'
 

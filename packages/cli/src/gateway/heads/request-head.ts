@@ -12,7 +12,7 @@ import {
   TE,
   UPGRADE,
 } from './header-names.ts'
-import { Problem } from './problem.ts'
+import { Problem } from '../exchange/problem.ts'
 
 // What goes upstream, made from what came. Names and values stay in flat arrays: building header objects and taking them apart again
 // would cost more than the rest of the proxy. What is ambiguous is refused: two readers of one message must not disagree.

@@ -1,6 +1,6 @@
 import type { Snapshot } from 'floodwall'
 import { Exposition } from './exposition.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway } from '../gateway.ts'
 import type { Telemetry } from './telemetry.ts'
 
 // `/metrics`. Labels come from the configuration and from closed lists, never from what a client sent: a label that strangers choose is a

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { answered, type Call, failed, type Outcome, type Verdict } from 'floodwall'
 import type { Client, Dispatcher } from 'undici'
-import type { Rider } from './connections.ts'
+import type { Rider } from '../upstreams/connections.ts'
 import type { Exchange } from './exchange.ts'
 import { broken, causeOf, GivenUp, notValid, verdictOfCause, verdictOfStatus } from './failures.ts'
-import { ResponseHead, retryAfterMs } from './response-head.ts'
-import type { Upstream } from './upstream.ts'
+import { ResponseHead, retryAfterMs } from '../heads/response-head.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 
 // One request to one upstream: what undici calls back, and what the pipeline is told.
 //
