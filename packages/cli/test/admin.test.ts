@@ -115,12 +115,12 @@ describe('metrics', () => {
     expect(buckets.map(([, count]) => count)).toEqual(buckets.map(([, count]) => count).sort((a, b) => a - b))
     expect(after.get('floodwall_request_duration_seconds_sum{}')).toBeGreaterThan(0)
     expect(grown(`floodwall_upstream_attempts_total{${endpoint}}`)).toBe(6)
-    expect(grown('floodwall_retries_total{layer="gateway/retry"}')).toBe(1)
+    expect(grown('floodwall_retries_total{layer="default/retry"}')).toBe(1)
     expect(grown('floodwall_calls_total{verdict="success"}')).toBe(4)
     expect(after.get('floodwall_requests_in_flight{}')).toBe(0)
     expect(after.get(`floodwall_upstream_in_flight{${endpoint}}`)).toBe(0)
     expect(after.get('floodwall_ready{}')).toBe(1)
-    const layer = `layer="gateway/balance/127.0.0.1:${origin.port}/breaker"`
+    const layer = `layer="default/balance/127.0.0.1:${origin.port}/breaker"`
     expect(after.get(`floodwall_breaker_state{${layer},state="closed"}`)).toBe(1)
     expect(after.get(`floodwall_breaker_state{${layer},state="open"}`)).toBe(0)
     expect(after.get('process_resident_memory_bytes{}')).toBeGreaterThan(1e7)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { configOf } from '../src/gateway/config/config.ts'
+import { type Config, configOf } from '../src/gateway/config/config.ts'
 import { ConfigDocument, Misconfigured } from '../src/gateway/config/document.ts'
 import { run } from './support/child.ts'
 import { configFile } from './support/gateway.ts'
@@ -18,17 +18,24 @@ function faultsOf(text: string | Buffer): string[] {
   return []
 }
 
+function targetsOf({ clusters }: Config): string[] {
+  return clusters.flatMap(({ targets }) => targets.map(({ id }) => id))
+}
+
 describe('a file', () => {
   test('has defaults for everything but the upstreams', () => {
     const config = configOf({ config: configFile(good) })
     expect(config).toMatchObject({
       listen: { host: '127.0.0.1', port: 8080 },
       admin: { host: '127.0.0.1', port: 9090 },
-      upstreams: [{ origin: 'http://127.0.0.1:3000', id: '127.0.0.1:3000' }],
+      clusters: [
+        { name: 'default', targets: [{ origin: 'http://127.0.0.1:3000', id: '127.0.0.1:3000' }], balance: {} },
+      ],
+      routes: [{ id: 'default', cluster: 'default' }],
       drainMs: 10_000,
     })
-    expect(config.layers.map(({ kind }) => kind)).toEqual(['deadline', 'retry'])
-    expect(config.endpoint.map(({ kind }) => kind)).toEqual(['breaker', 'timeout'])
+    expect(config.routes[0]?.layers.map(({ kind }) => kind)).toEqual(['deadline', 'retry'])
+    expect(config.clusters[0]?.each.map(({ kind }) => kind)).toEqual(['breaker', 'timeout'])
     expect(config.limits).toMatchObject({ headerBytes: 16_384, headerCount: 100, idleMs: 60_000, stallMs: 30_000 })
   })
 
@@ -49,19 +56,20 @@ limits: { idle: 5s, connections: 8 }
 drain: 1.5s
 `
     const config = configOf({ config: configFile(text) })
-    expect(config.upstreams.map(({ id }) => id)).toEqual(['[::1]:3000', 'x.test:80'])
-    expect(config.layers.map(({ kind }) => kind)).toEqual(['keyed', 'shadow'])
-    expect(config).toMatchObject({ endpoint: [], drainMs: 1500, limits: { idleMs: 5000, connections: 8 } })
-    expect(configOf({ config: configFile(JSON.stringify({ upstreams: ['http://x.test'] })) }).upstreams).toHaveLength(1)
+    expect(targetsOf(config)).toEqual(['[::1]:3000', 'x.test:80'])
+    expect(config.routes[0]?.layers.map(({ kind }) => kind)).toEqual(['keyed', 'shadow'])
+    expect(config).toMatchObject({ clusters: [{ each: [] }], drainMs: 1500, limits: { idleMs: 5000, connections: 8 } })
+    const json = JSON.stringify({ upstreams: ['http://x.test'] })
+    expect(targetsOf(configOf({ config: configFile(json) }))).toHaveLength(1)
     // A byte order mark is no fault.
-    expect(configOf({ config: configFile(`\uFEFF${good}`) }).upstreams).toHaveLength(1)
+    expect(targetsOf(configOf({ config: configFile(`\uFEFF${good}`) }))).toHaveLength(1)
   })
 
   test('is overridden by the command line', () => {
     const flags = { listen: '127.0.0.1:1', upstream: ['http://b.test', 'http://c.test'], drain: '3s' }
     const config = configOf({ config: configFile(`${good}listen: 127.0.0.1:2\n`), ...flags })
     expect(config).toMatchObject({ listen: { port: 1 }, drainMs: 3000 })
-    expect(config.upstreams.map(({ id }) => id)).toEqual(['b.test:80', 'c.test:80'])
+    expect(targetsOf(config)).toEqual(['b.test:80', 'c.test:80'])
   })
 })
 
@@ -75,7 +83,7 @@ describe('C35: faults', () => {
       'an unknown key',
       `${good}listne: x\n`,
       [
-        'FILE:2:1 listne: expected no such field; known: listen, admin, upstreams, layers, endpoint, balance, limits, drain, got "x"',
+        'FILE:2:1 listne: expected no such field; known: listen, admin, upstreams, clusters, routes, layers, endpoint, balance, limits, drain, got "x"',
       ],
     ],
     [
@@ -92,11 +100,7 @@ describe('C35: faults', () => {
         'FILE:2:8 admin: expected a loopback address such as 127.0.0.1:9090 (the admin page has no login yet), got "0.0.0.0:9090"',
       ],
     ],
-    [
-      'no upstream',
-      'upstreams: []\n',
-      ['FILE:1:12 upstreams: expected at least one upstream, here or as --upstream, got []'],
-    ],
+    ['no upstream', 'upstreams: []\n', ['FILE:1:12 upstreams: expected at least one server, got []']],
     [
       'an upstream that is no address',
       'upstreams: [x]\n',
@@ -116,7 +120,7 @@ describe('C35: faults', () => {
     [
       'the same twice',
       'upstreams: ["http://x", "http://x:80/"]\n',
-      ['FILE:1:25 upstreams[1]: expected another upstream than those before, got x:80'],
+      ['FILE:1:25 upstreams[1]: expected another server than those before, got x:80'],
     ],
     [
       'credentials, which are not printed',

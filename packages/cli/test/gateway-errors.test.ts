@@ -96,7 +96,7 @@ describe('what the client is told', () => {
     expectProblem(answer, 503, 'rate')
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(85)
     expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(90)
-    expect((await gateway.quiet()).pipeline.refusals).toEqual([{ path: 'gateway/rateLimit', reason: 'rate', count: 1 }])
+    expect((await gateway.quiet()).pipeline.refusals).toEqual([{ path: 'default/rateLimit', reason: 'rate', count: 1 }])
   })
 
   test('an answer of the upstream passes, whatever its status', async () => {

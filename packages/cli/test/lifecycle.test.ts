@@ -134,7 +134,7 @@ describe('changes are logged', () => {
     const config = { layers: [], endpoint: [{ kind: 'breaker', consecutive: 3, openFor: '1h', openAtMost: '1h' }] }
     const gateway = await startGateway({ upstreams: [origin.port], config })
     for (let i = 0; i < 6; i++) await ask(gateway.port)
-    const path = `gateway/balance/127.0.0.1:${origin.port}/breaker`
+    const path = `default/balance/127.0.0.1:${origin.port}/breaker`
     await until(() => gateway.log.some(({ msg }) => msg === 'refused'))
     expect(gateway.log).toContainEqual(
       expect.objectContaining({ level: 'warn', msg: 'state changed', path, from: 'closed', to: 'open' }),

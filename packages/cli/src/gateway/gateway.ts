@@ -1,17 +1,15 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
-import { balance, type Pipeline, pipeline } from 'floodwall'
-import { type Address, showAddress } from './config/address.ts'
 import { adminServer } from './admin/admin.ts'
+import { Telemetry } from './admin/telemetry.ts'
+import { type Address, showAddress } from './config/address.ts'
 import type { Config } from './config/config.ts'
-import { client, wire } from './exchange/edges.ts'
 import { trafficServer } from './listener/listener.ts'
-import { type Log, logEvents } from './log.ts'
 import { Peers } from './listener/peer.ts'
 import { Proxy } from './listener/proxy.ts'
-import { Telemetry } from './admin/telemetry.ts'
-import { Upstream } from './upstreams/upstream.ts'
+import { type Log, logEvents } from './log.ts'
+import { Site } from './site.ts'
 
 /** A client with a kept connection that has not asked for so long is not about to. */
 const IDLE_GRACE_MS = 500
@@ -23,8 +21,7 @@ export type Stage = 'starting' | 'ready' | 'draining' | 'closed'
 /** One gateway: a listener for traffic, one for operators, a pipeline between the clients and the upstreams. */
 export class Gateway {
   stage: Stage = 'starting'
-  readonly pipeline: Pipeline
-  readonly upstreams: readonly Upstream[]
+  readonly site: Site
   readonly telemetry: Telemetry = new Telemetry()
   readonly peers: Peers
   private readonly config: Config
@@ -35,17 +32,14 @@ export class Gateway {
   private readonly startedAt = performance.now()
 
   constructor(config: Config, log: Log) {
-    const { limits, upstreams, layers, endpoint } = config
+    const { limits } = config
     this.config = config
     this.log = log
     const fault = (error: unknown): void => log.error({ error }, 'an answer met an error of the gateway itself')
-    this.upstreams = upstreams.map(({ origin, id }) => new Upstream(origin, id, limits, fault))
-    const spread = balance({ ...config.balance, endpoints: [...this.upstreams], each: [...endpoint, wire] })
-    this.pipeline = pipeline('gateway', [client, ...layers, spread])
-    logEvents(this.pipeline, log)
+    this.site = new Site(config, fault, (made) => logEvents(made, log))
     this.peers = new Peers(limits)
-    const { pipeline: path, peers, telemetry } = this
-    this.proxy = new Proxy({ pipeline: path, peers, telemetry, log, mostHeaderLines: limits.headerCount })
+    const { site, peers, telemetry } = this
+    this.proxy = new Proxy({ site, peers, telemetry, log, mostHeaderLines: limits.headerCount })
     this.traffic = trafficServer(this.proxy, peers, telemetry, limits, log)
     this.admin = adminServer(this)
   }
@@ -69,7 +63,7 @@ export class Gateway {
       throw error
     }
     this.stage = 'ready'
-    this.log.info({ ...this.addresses, upstreams: this.upstreams.map(({ id }) => id) }, 'ready')
+    this.log.info({ ...this.addresses, upstreams: this.site.upstreams.map(({ id }) => id) }, 'ready')
   }
 
   /** Takes no new connections and lets what runs finish, for as long as the configuration says. True when nothing had to be cut. */
@@ -102,13 +96,12 @@ export class Gateway {
   /** Ends everything at once. */
   async close(): Promise<void> {
     this.stage = 'closed'
-    this.pipeline.close()
     for (const server of [this.traffic, this.admin]) {
       server.closeAllConnections()
       await close(server)
     }
     this.peers.close()
-    await Promise.all(this.upstreams.map((upstream) => upstream.close()))
+    await this.site.close()
   }
 }
 

@@ -9,6 +9,20 @@ import { until } from './until.ts'
 
 // A gateway for one test, on free ports, ended with it.
 
+export interface Pipeline {
+  readonly running: number
+  readonly calls: Readonly<Record<string, number>>
+  readonly refusals: readonly { readonly path: string; readonly reason: string; readonly count: number }[]
+}
+
+export interface Upstream {
+  readonly id: string
+  readonly active: number
+  readonly attempts: number
+  readonly connections: { readonly open: number; readonly waiting: number }
+  readonly failures: Readonly<Record<string, number>>
+}
+
 /** What `/inspect` shows, as far as tests look at it. */
 export interface Inspection {
   readonly gateway: {
@@ -18,18 +32,12 @@ export interface Inspection {
     readonly clientsGone: number
     readonly requests: Readonly<Record<string, number>>
   }
-  readonly upstreams: readonly {
-    readonly id: string
-    readonly active: number
-    readonly attempts: number
-    readonly connections: { readonly open: number; readonly waiting: number }
-    readonly failures: Readonly<Record<string, number>>
-  }[]
-  readonly pipeline: {
-    readonly running: number
-    readonly calls: Readonly<Record<string, number>>
-    readonly refusals: readonly { readonly path: string; readonly reason: string; readonly count: number }[]
-  }
+  readonly routes: readonly { readonly id: string; readonly cluster: string; readonly pipeline: Pipeline }[]
+  readonly clusters: readonly { readonly name: string; readonly upstreams: readonly Upstream[] }[]
+  /** Of the first route. */
+  readonly pipeline: Pipeline
+  /** Of all clusters. */
+  readonly upstreams: readonly Upstream[]
 }
 
 export class Gateway {
@@ -52,7 +60,13 @@ export class Gateway {
   }
 
   async inspect(): Promise<Inspection> {
-    return JSON.parse((await this.admin('/inspect')).body) as Inspection
+    const all = JSON.parse((await this.admin('/inspect')).body) as Inspection
+    const { routes, clusters } = all
+    return {
+      ...all,
+      pipeline: routes[0]?.pipeline as Pipeline,
+      upstreams: clusters.flatMap(({ upstreams }) => upstreams),
+    }
   }
 
   /** Every line of its log. */
@@ -67,10 +81,10 @@ export class Gateway {
     await until(async () => {
       seen = await this.inspect()
       expect(seen.gateway).toMatchObject({ inFlight: 0, connections: kept })
-      expect(seen.pipeline.running).toBe(0)
+      for (const { pipeline } of seen.routes) expect(pipeline.running).toBe(0)
       for (const { active, connections } of seen.upstreams)
         expect({ active, ...connections }).toMatchObject({ active: 0, waiting: 0 })
-      expect(heldIn(seen.pipeline)).toEqual([])
+      expect(heldIn([seen.routes, seen.clusters])).toEqual([])
     })
     return seen as Inspection
   }

@@ -4,10 +4,12 @@ export {
   countOrZero,
   factor,
   oneOf,
+  parse,
   positiveSpan,
   type Schema,
   share,
   shareOrZero,
+  show,
   spanOrZero,
 } from '../core/schema.ts'
 export { builtIn, type Kinds, kindsOf } from './kinds.ts'

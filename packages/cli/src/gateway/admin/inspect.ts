@@ -1,8 +1,9 @@
 import type { Gateway } from '../gateway.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 
-/** What is, now, as JSON: the gateway's own facts and the pipeline's. */
+/** What is, now, as JSON: the gateway's own facts, and those of its routes and clusters. */
 export function inspect(gateway: Gateway): object {
-  const { stage, uptimeMs, addresses, telemetry, peers, upstreams, pipeline } = gateway
+  const { stage, uptimeMs, addresses, telemetry, peers, site } = gateway
   return {
     gateway: {
       stage,
@@ -11,13 +12,21 @@ export function inspect(gateway: Gateway): object {
       connections: peers.size,
       ...telemetry.inspect(),
     },
-    upstreams: upstreams.map(({ id, active, attempts, connections, failures }) => ({
+    routes: site.routes.map(({ id, config, latency, pipeline }) => ({
       id,
-      active,
-      attempts,
-      connections,
-      failures: Object.fromEntries([...failures].filter(([, count]) => count > 0)),
+      cluster: config.cluster,
+      latencyMs: latency.snapshot(),
+      pipeline: pipeline.inspect(),
     })),
-    pipeline: pipeline.inspect(),
+    clusters: site.clusters.map(({ name, upstreams, pipeline }) => ({
+      name,
+      upstreams: upstreams.map(upstreamNow),
+      layers: pipeline.inspect()['layers'],
+    })),
   }
+}
+
+function upstreamNow({ id, active, attempts, connections, failures }: Upstream): object {
+  const causes = Object.fromEntries([...failures].filter(([, count]) => count > 0))
+  return { id, active, attempts, connections, failures: causes }
 }

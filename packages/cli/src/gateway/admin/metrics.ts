@@ -1,6 +1,6 @@
 import type { Snapshot } from 'floodwall'
-import { Exposition } from './exposition.ts'
 import type { Gateway } from '../gateway.ts'
+import { Exposition } from './exposition.ts'
 import type { Telemetry } from './telemetry.ts'
 
 // `/metrics`. Labels come from the configuration and from closed lists, never from what a client sent: a label that strangers choose is a
@@ -47,7 +47,8 @@ function latency(text: Exposition, { latency: histogram }: Telemetry): void {
   text.sample(count, {}, '_count')
 }
 
-function upstreams(text: Exposition, { upstreams: all }: Gateway): void {
+function upstreams(text: Exposition, { site }: Gateway): void {
+  const all = site.upstreams
   text.metric('floodwall_upstream_attempts_total', 'counter', 'Attempts sent to each upstream, retries included.')
   for (const { id, attempts } of all) text.sample(attempts, { endpoint: id })
   text.metric('floodwall_upstream_in_flight', 'gauge', 'Attempts that run.')
@@ -64,15 +65,22 @@ function upstreams(text: Exposition, { upstreams: all }: Gateway): void {
 
 const breakerStates = ['closed', 'open', 'halfOpen', 'forcedOpen', 'disabled', 'metricsOnly']
 
-function layers(text: Exposition, { pipeline }: Gateway): void {
-  const snapshot = pipeline.inspect()
-  const found = [...snapshotsIn(snapshot)]
+function layers(text: Exposition, { site }: Gateway): void {
+  const routes = site.routes.map(({ id, pipeline }) => ({ id, snapshot: pipeline.inspect() }))
+  const clusters = site.clusters.map(({ pipeline }) => pipeline.inspect())
+  const found = [...snapshotsIn([routes.map(({ snapshot }) => snapshot), clusters])]
   const ofKind = (kind: string) => found.filter((part) => part.kind === kind)
   text.metric('floodwall_calls_total', 'counter', 'Operations by verdict; refused: by a layer, nothing ran.')
-  for (const [verdict, count] of Object.entries(snapshot['calls'] as object)) text.sample(count as number, { verdict })
+  for (const { id, snapshot } of routes) {
+    for (const [verdict, count] of Object.entries(snapshot['calls'] as object)) {
+      text.sample(count as number, { route: id, verdict })
+    }
+  }
   text.metric('floodwall_refusals_total', 'counter', 'Operations that a layer refused, by layer and reason.')
-  for (const { path, reason, count } of snapshot['refusals'] as { path: string; reason: string; count: number }[]) {
-    text.sample(count, { layer: path, reason })
+  for (const { id, snapshot } of routes) {
+    for (const { path, reason, count } of snapshot['refusals'] as { path: string; reason: string; count: number }[]) {
+      text.sample(count, { route: id, layer: path, reason })
+    }
   }
   text.metric('floodwall_retries_total', 'counter', 'Attempts after the first.')
   for (const { path, retries } of ofKind('retry')) text.sample(retries as number, { layer: path as string })

@@ -1,21 +1,28 @@
-import {
-  type BalanceOptions,
-  balance,
-  ConfigError,
-  type ConfigIssue,
-  type Endpoint,
-  isConfigError,
-  kindOf,
-  type Layer,
-} from 'floodwall'
-import { parseLayers } from 'floodwall/rules'
+import type { ConfigIssue, Layer } from 'floodwall'
+import { parse } from 'floodwall/rules'
 import * as v from 'valibot'
-import { type Address, addressForm, addressOf, isLoopback, showAddress, type Target, targetOf } from './address.ts'
+import { layer } from '../exchange/patience.ts'
+import { type Address, addressForm, addressOf, isLoopback, showAddress } from './address.ts'
+import {
+  balanceEntry,
+  type ClusterConfig,
+  type ClusterDefaults,
+  clusterDefaults,
+  clusterOf,
+  layersOf,
+  targetList,
+  twinsIn,
+} from './cluster-options.ts'
 import { ConfigDocument, type Fault, Misconfigured, textOf } from './document.ts'
+import { Faults } from './faults.ts'
 import { type Limits, limitOptions, span } from './limits.ts'
-import { kinds, layer } from '../exchange/patience.ts'
+import { onlyRoute, type RouteConfig, routeOf } from './route-options.ts'
+import { layerList, name } from './words.ts'
 
 // What the gateway is told: a file, the command line over it, and defaults that are safe with neither.
+//
+// A small gateway needs `upstreams` and nothing else: one cluster, called `default`, and one route to it. `clusters` and `routes` are for the
+// rest; what they do not say themselves (`layers`, `endpoint`, `balance`) is as the top level says.
 
 /** What the command line may say; texts as they were typed. */
 export interface Flags {
@@ -29,18 +36,15 @@ export interface Flags {
 export interface Config {
   readonly listen: Address
   readonly admin: Address
-  readonly upstreams: readonly Target[]
-  /** Around the whole operation, outermost first. */
-  readonly layers: readonly Layer[]
-  /** Around each attempt, for each upstream its own. */
-  readonly endpoint: readonly Layer[]
-  /** How an attempt finds its upstream. */
-  readonly balance: BalanceOptions
+  readonly clusters: readonly ClusterConfig[]
+  /** The first that fits is taken. */
+  readonly routes: readonly RouteConfig[]
   readonly limits: Limits
   readonly drainMs: number
 }
 
-const MOST_UPSTREAMS = 1000
+const MOST_CLUSTERS = 100
+const MOST_ROUTES = 1000
 
 function addressThat(fits: (found: Address) => boolean, expected: string): v.GenericSchema<string, Address> {
   return v.pipe(
@@ -60,50 +64,33 @@ const adminForm = 'a loopback address such as 127.0.0.1:9090 (the admin page has
 
 const adminAddress: v.GenericSchema<string, Address> = addressThat(isLoopback, adminForm)
 
-const target: v.GenericSchema<string, Target> = v.pipe(
-  v.string('an address such as http://127.0.0.1:3000'),
-  v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const found = targetOf(dataset.value)
-    if (!('expected' in found)) return found
-    addIssue({ message: found.expected })
-    return NEVER
-  }),
-)
-
-/** Layers are parsed by the rules, which know the kinds; here they only have a place. */
-const layerList = v.optional(v.array(v.unknown(), 'a list of layers'))
-
 const gatewayOptions = v.strictObject({
   listen: v.optional(address, '127.0.0.1:8080'),
   admin: v.optional(adminAddress, '127.0.0.1:9090'),
-  upstreams: v.pipe(
-    v.array(target, 'a list of addresses such as http://127.0.0.1:3000'),
-    v.minLength(1, 'at least one upstream, here or as --upstream'),
-    v.maxLength(MOST_UPSTREAMS, `at most ${MOST_UPSTREAMS} upstreams`),
+  upstreams: v.optional(targetList),
+  clusters: v.optional(
+    v.pipe(
+      v.record(name, v.unknown(), 'clusters by name'),
+      v.check((all) => Object.keys(all).length <= MOST_CLUSTERS, `at most ${MOST_CLUSTERS} clusters`),
+    ),
+    {},
+  ),
+  routes: v.optional(
+    v.pipe(
+      v.array(v.unknown(), 'a list of routes'),
+      v.minLength(1, 'at least one route'),
+      v.maxLength(MOST_ROUTES, `at most ${MOST_ROUTES} routes`),
+    ),
   ),
   layers: layerList,
   endpoint: layerList,
-  balance: v.optional(v.looseObject({}, 'an object of options')),
+  balance: balanceEntry,
   limits: v.optional(limitOptions, {}),
   drain: v.optional(span, '10s'),
 })
 
-type Settings = v.InferOutput<typeof gatewayOptions>
-
-// A kind without a name is a parser of options: it lists every fault in the words that all layers use.
-const settingsOf = kindOf({
-  kind: '',
-  options: gatewayOptions,
-  snapshot: v.unknown(),
-  build: () => {
-    throw new Error('not a layer')
-  },
-})
-
 /** Without a file: an operation has 10 s and three tries, where trying again is safe. */
 const defaultLayers = (): Layer[] => [layer('deadline', { within: '10s' }), layer('retry')]
-/** ... and each upstream has a breaker, and 2 s to begin its answer. */
-const defaultEndpoint = (): Layer[] => [layer('breaker'), layer('timeout', { after: '2s' })]
 
 /** @throws Misconfigured, with every fault of file and command line */
 export function configOf(flags: Flags): Config {
@@ -111,58 +98,75 @@ export function configOf(flags: Flags): Config {
   const fromFile = document === undefined ? {} : document.value
   const fromFlags = optionsOf(flags)
   if (!isPlain(fromFile)) throw new Misconfigured(document?.faults([notAnObject(fromFile)]) ?? [])
-  const options = { upstreams: [], ...fromFile, ...fromFlags }
-  const issues: ConfigIssue[] = []
-  const collect = <T>(make: () => T): T | undefined => {
-    try {
-      return make()
-    } catch (error) {
-      if (!isConfigError(error)) throw error
-      issues.push(...error.issues)
-      return undefined
-    }
+  const options: Record<string, unknown> = { ...fromFile, ...fromFlags }
+  const faults = new Faults()
+  const settings = faults.collect(() => parse(gatewayOptions, options, ''))
+  // Layers too where the rest has faults already: who mends the file sees all of them at once.
+  const layers = faults.collect(() => layersOf(list(options['layers']), 'layers', defaultLayers)) ?? []
+  const defaults = clusterDefaults(list(options['endpoint']), map(options['balance']), faults)
+  const clusters = settings === undefined ? [] : clustersOf(settings, defaults, faults)
+  const routes = settings === undefined ? [] : routesOf(settings, layers, clusters, faults)
+  if (settings === undefined || faults.issues.length > 0) {
+    throw new Misconfigured(faults.issues.flatMap((issue) => faultOf(issue, fromFlags, document)))
   }
-
-  const settings = collect(() => settingsOf(options as never).options as Settings)
-  const { layers, endpoint } = options as { layers?: unknown; endpoint?: unknown }
-  const whole = collect(() => (Array.isArray(layers) ? parseLayers(layers, 'layers', kinds) : defaultLayers()))
-  const each = collect(() => (Array.isArray(endpoint) ? parseLayers(endpoint, 'endpoint', kinds) : defaultEndpoint()))
-  const spread = collect(() => balanceOf(options))
-  if (settings !== undefined) issues.push(...twins(settings.upstreams))
-  if (
-    issues.length > 0 ||
-    settings === undefined ||
-    whole === undefined ||
-    each === undefined ||
-    spread === undefined
-  ) {
-    throw new Misconfigured(issues.flatMap((issue) => faultOf(issue, fromFlags, document)))
-  }
-  const { listen, admin, upstreams, limits, drain } = settings
+  const { listen, admin, limits, drain } = settings
   if (listen.port !== 0 && showAddress(listen) === showAddress(admin)) {
     throw new Misconfigured([{ text: `admin: expected another address than listen, got ${showAddress(admin)}` }])
   }
-  return { listen, admin, upstreams, layers: whole, endpoint: each, balance: spread, limits, drainMs: drain }
+  return { listen, admin, clusters, routes, limits, drainMs: drain }
 }
 
-/** The options of the balancer, but for those that the gateway fills in. */
-function balanceOf(options: Record<string, unknown>): BalanceOptions {
-  const given = options['balance']
-  if (!isPlain(given)) return {}
-  const issues = ['endpoints', 'cluster', 'each']
-    .filter((name) => name in given)
-    .map((name) => ({ path: `balance.${name}`, value: 'a setting', expected: 'no such field' }))
-  if (issues.length > 0) throw new ConfigError(issues)
-  const whole = { ...given, endpoints: [{ id: 'checked' } satisfies Endpoint] }
-  balance(whole)
-  return given
+type Settings = v.InferOutput<typeof gatewayOptions>
+
+/** Only those without faults: what is missing was told. */
+function clustersOf({ upstreams, clusters }: Settings, defaults: ClusterDefaults, faults: Faults): ClusterConfig[] {
+  const made = Object.entries(clusters).map(([id, given]) => clusterOf(id, given, `clusters.${id}`, defaults, faults))
+  if (upstreams !== undefined) {
+    if ('default' in clusters) {
+      faults.tell([{ path: 'clusters.default', value: 'a cluster', expected: '"upstreams" or this, not both' }])
+    }
+    if (!faults.tell(twinsIn(upstreams, 'upstreams'))) made.push({ name: 'default', targets: upstreams, ...defaults })
+  } else if (made.length === 0) {
+    faults.tell([{ path: 'upstreams', value: '[]', expected: 'at least one upstream, here or as --upstream' }])
+  }
+  return made.filter((cluster) => cluster !== undefined)
 }
 
-function twins(upstreams: readonly Target[]): ConfigIssue[] {
-  return upstreams.flatMap(({ id }, i) => {
-    if (upstreams.findIndex((other) => other.id === id) === i) return []
-    return [{ path: `upstreams[${i}]`, value: id, expected: 'another upstream than those before' }]
-  })
+function routesOf(
+  { routes, clusters, upstreams }: Settings,
+  layers: readonly Layer[],
+  made: readonly ClusterConfig[],
+  faults: Faults,
+): RouteConfig[] {
+  const names = new Set([...Object.keys(clusters), ...(upstreams === undefined ? [] : ['default'])])
+  if (routes === undefined) {
+    const [only] = made
+    if (made.length === 1 && only !== undefined) return [onlyRoute(only.name, layers)]
+    if (faults.issues.length === 0) {
+      faults.tell([{ path: 'routes', value: 'nothing', expected: 'routes, to tell which cluster answers what' }])
+    }
+    return []
+  }
+  const around = (own: unknown, path: string): readonly Layer[] =>
+    own === undefined ? layers : layersOf(own, path, () => [])
+  const all = routes.map((given, i) => routeOf(given, i, around, names, faults)).filter((route) => route !== undefined)
+  faults.tell(
+    all.flatMap(({ id }, i) =>
+      all.findIndex((other) => other.id === id) === i
+        ? []
+        : [{ path: `routes[${i}].id`, value: id, expected: 'another id than those before' }],
+    ),
+  )
+  return all
+}
+
+/** What is no list is told already. */
+function list(given: unknown): unknown {
+  return Array.isArray(given) ? given : undefined
+}
+
+function map(given: unknown): unknown {
+  return isPlain(given) ? given : undefined
 }
 
 function notAnObject(value: unknown): ConfigIssue {
@@ -177,9 +181,9 @@ function optionsOf({ listen, admin, upstream, drain }: Flags): Record<string, un
 
 /** What was said on the command line has no line in the file. */
 function faultOf(issue: ConfigIssue, fromFlags: object, document: ConfigDocument | undefined): Fault[] {
-  const [name = ''] = issue.path.split(/[.[]/, 1)
-  if (name in fromFlags || (name === 'upstreams' && document === undefined))
-    return [{ text: textOf({ ...issue, path: name === 'upstreams' ? '--upstream' : `--${name}` }) }]
+  const [setting = ''] = issue.path.split(/[.[]/, 1)
+  if (setting in fromFlags || (setting === 'upstreams' && document === undefined))
+    return [{ text: textOf({ ...issue, path: setting === 'upstreams' ? '--upstream' : `--${setting}` }) }]
   return document === undefined ? [{ text: textOf(issue) }] : document.faults([issue])
 }
 

@@ -1,5 +1,6 @@
 import { type Duration, toMs } from 'floodwall'
 import * as v from 'valibot'
+import { bytes, whole } from './words.ts'
 
 // What strangers, and servers that went mad, can take of the gateway: each has an end.
 
@@ -12,15 +13,10 @@ export const span: v.GenericSchema<Duration, number> = v.pipe(
   v.transform((given: Duration) => toMs(given)),
 )
 
-function whole(least: number, most: number): v.GenericSchema<number, number> {
-  return v.custom<number>(
-    (given) => typeof given === 'number' && Number.isInteger(given) && given >= least && given <= most,
-    `a whole number from ${least} to ${most}`,
-  )
-}
-
 export const limitOptions = v.pipe(
   v.strictObject({
+    /** Of a request's body. Default: no limit. */
+    body: v.optional(bytes),
     /** Of a request's head, and of an answer's. Default 16 KiB. */
     headerBytes: v.optional(whole(1024, 1_048_576), 16_384),
     /** Lines in a request's head. Default 100. */
@@ -40,8 +36,9 @@ export const limitOptions = v.pipe(
     /** Connections to each upstream; more requests wait for one. Default 256. */
     connections: v.optional(whole(1, 65_535), 256),
   }),
-  v.transform(({ head, request, idle, stall, keepAlive, connect, ...counts }) => ({
+  v.transform(({ body, head, request, idle, stall, keepAlive, connect, ...counts }) => ({
     ...counts,
+    bodyBytes: body ?? Number.POSITIVE_INFINITY,
     headMs: head,
     requestMs: request,
     idleMs: idle,
@@ -52,3 +49,25 @@ export const limitOptions = v.pipe(
 )
 
 export type Limits = v.InferOutput<typeof limitOptions>
+
+/** What a route may say about itself. */
+export const routeLimitOptions = v.pipe(
+  v.strictObject({
+    /** Of a request's body. */
+    body: v.optional(bytes),
+    /** To receive a whole request, body included. */
+    request: v.optional(span),
+    /** No byte of a body, in either direction, for so long. */
+    idle: v.optional(span),
+  }),
+  v.transform(
+    ({ body, request, idle }): RouteLimits => ({
+      ...(body === undefined ? {} : { bodyBytes: body }),
+      ...(request === undefined ? {} : { requestMs: request }),
+      ...(idle === undefined ? {} : { idleMs: idle }),
+    }),
+  ),
+)
+
+/** Those of the limits that a route has of its own. */
+export type RouteLimits = Partial<Pick<Limits, 'bodyBytes' | 'requestMs' | 'idleMs'>>

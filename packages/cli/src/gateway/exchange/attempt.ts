@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { answered, type Call, failed, type Outcome, type Verdict } from 'floodwall'
 import type { Client, Dispatcher } from 'undici'
+import { ResponseHead, retryAfterMs } from '../heads/response-head.ts'
 import type { Rider } from '../upstreams/connections.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 import type { Exchange } from './exchange.ts'
 import { broken, causeOf, GivenUp, notValid, verdictOfCause, verdictOfStatus } from './failures.ts'
-import { ResponseHead, retryAfterMs } from '../heads/response-head.ts'
-import type { Upstream } from '../upstreams/upstream.ts'
 
 // One request to one upstream: what undici calls back, and what the pipeline is told.
 //
@@ -128,6 +128,7 @@ export class Attempt implements Rider {
     if (this.whole && !hasLength && this.trailers === null && !bodiless(this.status) && !exchange.isHead) {
       lines.push('Content-Length', String(this.heldBytes))
     }
+    exchange.route.editAnswer(lines)
     if (!exchange.writeHead(this.status, lines, this.whole)) {
       this.upstream.failed('invalid')
       this.drop('failure')

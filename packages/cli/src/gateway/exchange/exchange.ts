@@ -1,15 +1,16 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Done, Init, Outcome } from 'floodwall'
+import type { RequestHead } from '../heads/request-head.ts'
+import { trailersOf } from '../heads/response-head.ts'
+import type { Peer } from '../listener/peer.ts'
+import type { Proxy } from '../listener/proxy.ts'
+import type { Route } from '../routes/route.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 import { Attempt } from './attempt.ts'
 import { type Cause, GivenUp, problemOf, retryAfterOf, stalled } from './failures.ts'
 import type { Clock } from './patience.ts'
-import type { Peer } from '../listener/peer.ts'
 import type { Problem } from './problem.ts'
-import type { Proxy } from '../listener/proxy.ts'
 import { RequestBody } from './request-body.ts'
-import type { RequestHead } from '../heads/request-head.ts'
-import { trailersOf } from '../heads/response-head.ts'
-import type { Upstream } from '../upstreams/upstream.ts'
 
 // One request of a client and its answer: the operation, of which attempts are the tries. It writes exactly one answer, or breaks the
 // connection: what has been passed on cannot be taken back, and a client must never take half of it for the whole.
@@ -24,6 +25,7 @@ const clientLeft = new GivenUp('the client left')
 const uploadStalled = new GivenUp('the client stopped sending')
 
 export class Exchange {
+  readonly route: Route
   readonly head: RequestHead
   readonly isHead: boolean
   /** The attempt that began last. */
@@ -44,8 +46,16 @@ export class Exchange {
   private drains = false
   private status = 0
 
-  constructor(proxy: Proxy, peer: Peer, request: IncomingMessage, response: ServerResponse, head: RequestHead) {
+  constructor(
+    proxy: Proxy,
+    route: Route,
+    peer: Peer,
+    request: IncomingMessage,
+    response: ServerResponse,
+    head: RequestHead,
+  ) {
     this.proxy = proxy
+    this.route = route
     this.peer = peer
     this.request = request
     this.response = response
@@ -243,6 +253,6 @@ export class Exchange {
     if (this.over) return
     this.over = true
     this.peer.remove(this)
-    this.proxy.concluded(this.head.method, this.status, performance.now() - this.since)
+    this.proxy.concluded(this.route, this.head.method, this.status, performance.now() - this.since)
   }
 }

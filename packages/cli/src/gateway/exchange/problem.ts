@@ -6,7 +6,9 @@ import type { ServerResponse } from 'node:http'
 /** Why, in one word: closed, so that clients may rely on it. */
 export type Trouble =
   | 'bad-request'
+  | 'no-route'
   | 'method-not-allowed'
+  | 'body-too-large'
   | 'upload-stalled'
   | 'headers-too-large'
   | 'not-implemented'
@@ -20,7 +22,9 @@ export type Trouble =
 
 const troubles: Readonly<Record<Trouble, readonly [status: number, title: string]>> = {
   'bad-request': [400, 'Bad request'],
+  'no-route': [404, 'Nothing here'],
   'method-not-allowed': [405, 'Method not allowed'],
+  'body-too-large': [413, 'The body is too large'],
   'upload-stalled': [408, 'The request did not arrive in time'],
   'headers-too-large': [431, 'Too many or too large header fields'],
   'not-implemented': [501, 'Not implemented'],

@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import { Problem } from '../exchange/problem.ts'
+import { hostOf } from '../routes/host-pattern.ts'
 import {
   CODING,
   CONNECTION,
@@ -12,7 +14,6 @@ import {
   TE,
   UPGRADE,
 } from './header-names.ts'
-import { Problem } from '../exchange/problem.ts'
 
 // What goes upstream, made from what came. Names and values stay in flat arrays: building header objects and taking them apart again
 // would cost more than the rest of the proxy. What is ambiguous is refused: two readers of one message must not disagree.
@@ -41,15 +42,36 @@ const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 export class RequestHead {
   readonly method: string
-  readonly path: string
+  /** As `hostOf` says it; '' where there is none. */
+  readonly host: string
+  /** The path, normalised, without the query. */
+  readonly pathname: string
+  /** With its question mark; '' where there is none. */
+  readonly query: string
+  /** What the server is asked for. */
+  path: string
+  /** The lines that came, flat. */
+  readonly raw: readonly string[]
   /** Flat: name, value, name, value. */
   readonly lines: string[]
   /** Infinity when only its end will tell. */
   readonly bodyBytes: number
 
-  private constructor(method: string, path: string, lines: string[], bodyBytes: number) {
+  private constructor(
+    method: string,
+    host: string,
+    path: string,
+    raw: readonly string[],
+    lines: string[],
+    bodyBytes: number,
+  ) {
+    const mark = path.indexOf('?')
     this.method = method
+    this.host = host
+    this.pathname = mark < 0 ? path : path.slice(0, mark)
+    this.query = mark < 0 ? '' : path.slice(mark)
     this.path = path
+    this.raw = raw
     this.lines = lines
     this.bodyBytes = bodyBytes
   }
@@ -120,7 +142,7 @@ export class RequestHead {
     lines.push('x-forwarded-for', client, 'x-forwarded-proto', 'http')
     if (host !== undefined) lines.push('x-forwarded-host', host)
     lines.push('via', request.httpVersionMinor === 0 ? '1.0 floodwall' : '1.1 floodwall')
-    return new RequestHead(verb, path, lines, bodyBytes)
+    return new RequestHead(verb, host === undefined ? '' : hostOf(host), path, raw, lines, bodyBytes)
   }
 }
 

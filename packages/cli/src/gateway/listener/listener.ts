@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Telemetry } from '../admin/telemetry.ts'
 import type { Limits } from '../config/limits.ts'
+import { Problem } from '../exchange/problem.ts'
+import { refusedMethod } from '../heads/request-head.ts'
 import type { Log } from '../log.ts'
 import type { Peers } from './peer.ts'
-import { Problem } from '../exchange/problem.ts'
 import type { Proxy } from './proxy.ts'
-import { refusedMethod } from '../heads/request-head.ts'
-import type { Telemetry } from '../admin/telemetry.ts'
 
 // The server that faces the clients. node:http parses; what it lets through and should not is refused in request-head.ts.
 

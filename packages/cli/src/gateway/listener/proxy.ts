@@ -1,17 +1,31 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Call, type Done, type Pipeline } from 'floodwall'
+import type { Call, Done } from 'floodwall'
+import type { Telemetry } from '../admin/telemetry.ts'
 import { Exchange } from '../exchange/exchange.ts'
 import { type Cause, internal } from '../exchange/failures.ts'
-import type { Log } from '../log.ts'
-import type { Peer, Peers } from './peer.ts'
 import { Problem } from '../exchange/problem.ts'
 import { RequestHead } from '../heads/request-head.ts'
-import type { Telemetry } from '../admin/telemetry.ts'
+import type { Log } from '../log.ts'
+import type { Route } from '../routes/route.ts'
+import type { Site } from '../site.ts'
+import type { Peer, Peers } from './peer.ts'
+
+const noRoute = new Problem('no-route', 'No route leads from here to a server.')
+const tooLong = new Problem('body-too-large', 'The body of the request is larger than it may be here.', {
+  closing: true,
+})
+
+/** No route fits; with another method one would. */
+function strayed(methods: readonly string[]): Problem {
+  if (methods.length === 0) return noRoute
+  const lines = ['Allow', methods.join(', ')]
+  return new Problem('method-not-allowed', 'This path does not know this method.', { lines })
+}
 
 /** What the data path stands on. */
 export interface Ground {
-  readonly pipeline: Pipeline
+  readonly site: Site
   readonly peers: Peers
   readonly telemetry: Telemetry
   readonly log: Log
@@ -31,15 +45,19 @@ export class Proxy {
   }
 
   handle(request: IncomingMessage, response: ServerResponse): void {
-    const { peers, telemetry, pipeline, mostHeaderLines } = this.ground
+    const { site, peers, telemetry, mostHeaderLines } = this.ground
     const peer = peers.of(request.socket)
     const head = RequestHead.of(request, peer.address, mostHeaderLines)
     if (head instanceof Problem) return this.turnAway(head, request, response, peer)
-    const exchange = new Exchange(this, peer, request, response, head)
+    const route = site.router.route(head)
+    if (route === undefined) return this.turnAway(strayed(site.router.methods(head)), request, response, peer)
+    if (head.bodyBytes > route.mostBodyBytes(site.limits)) return this.turnAway(tooLong, request, response, peer)
+    route.apply(head)
+    const exchange = new Exchange(this, route, peer, request, response, head)
     peer.add(exchange)
     telemetry.inFlight++
     try {
-      pipeline.start(work, (outcome) => exchange.finish(outcome), exchange.init)
+      route.pipeline.start(work, (outcome) => exchange.finish(outcome), exchange.init)
     } catch (error) {
       // One request must not end the process, whatever it found.
       this.ground.log.error({ error }, 'a request met an error of the gateway itself')
@@ -77,7 +95,8 @@ export class Proxy {
     brokenOff.set(cause, (brokenOff.get(cause) ?? 0) + 1)
   }
 
-  concluded(method: string, status: number, tookMs: number): void {
+  concluded(route: Route, method: string, status: number, tookMs: number): void {
+    route.latency.record(tookMs)
     this.ground.telemetry.concluded(method, status, tookMs)
   }
 }

@@ -1,7 +1,7 @@
 import type { Endpoint } from 'floodwall'
 import type { Dispatcher } from 'undici'
-import { Connections, type Rider } from './connections.ts'
 import { type Cause, causes } from '../exchange/failures.ts'
+import { Connections, type Rider } from './connections.ts'
 
 /** What the connections of all upstreams have in common. */
 export interface PoolLimits {
@@ -14,14 +14,17 @@ export interface PoolLimits {
 /** One of the servers behind the gateway, with its connections and counts. */
 export class Upstream implements Endpoint {
   readonly id: string
+  readonly origin: string
   // Private to the runtime, too: layers print their options, and these are not for printing.
   readonly #connections: Connections
   readonly #failures = new Map<Cause, number>(causes.map((cause) => [cause, 0]))
   #active = 0
   #attempts = 0
+  #retired = false
 
   constructor(origin: string, id: string, limits: PoolLimits, onError: (error: unknown) => void) {
     this.id = id
+    this.origin = origin
     this.#connections = new Connections(origin, limits, onError)
   }
 
@@ -49,6 +52,13 @@ export class Upstream implements Endpoint {
   /** An attempt is over. */
   ended(): void {
     this.#active--
+    if (this.#active === 0 && this.#retired) void this.close()
+  }
+
+  /** It is not in the settings any more: closes when nothing runs. */
+  retire(): void {
+    this.#retired = true
+    if (this.#active === 0) void this.close()
   }
 
   failed(cause: Cause): void {

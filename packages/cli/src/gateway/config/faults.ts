@@ -1,0 +1,23 @@
+import { type ConfigIssue, isConfigError } from 'floodwall'
+
+/** Every fault of a document: whoever mends it wants to see them all at once. */
+export class Faults {
+  readonly issues: ConfigIssue[] = []
+
+  /** What `make` makes; undefined, and its faults told, when it throws a ConfigError. */
+  collect<T>(make: () => T): T | undefined {
+    try {
+      return make()
+    } catch (error) {
+      if (!isConfigError(error)) throw error
+      this.issues.push(...error.issues)
+      return undefined
+    }
+  }
+
+  /** True when there were any. */
+  tell(issues: readonly ConfigIssue[]): boolean {
+    this.issues.push(...issues)
+    return issues.length > 0
+  }
+}

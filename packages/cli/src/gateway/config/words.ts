@@ -1,0 +1,68 @@
+import * as v from 'valibot'
+
+// The words of the gateway's settings that layers have no use for.
+
+/** A name for people, metrics and logs: short, and safe in all of them. */
+export const name: v.GenericSchema<string, string> = v.pipe(
+  v.string('a name'),
+  v.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'a name: letters, digits, ".", "_" and "-", at most 64'),
+)
+
+/** A whole number from `least` to `most`. */
+export function whole(least: number, most: number): v.GenericSchema<number, number> {
+  return v.custom<number>(
+    (given) => typeof given === 'number' && Number.isInteger(given) && given >= least && given <= most,
+    `a whole number from ${least} to ${most}`,
+  )
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  B: 1,
+  kB: 1000,
+  KiB: 1024,
+  MB: 1e6,
+  MiB: 1024 ** 2,
+  GB: 1e9,
+  GiB: 1024 ** 3,
+}
+const SIZE = /^(\d+(?:\.\d+)?) ?(B|kB|KiB|MB|MiB|GB|GiB)$/
+const MOST_BYTES = 2 ** 50
+
+/** Bytes, from `65536` or `"64KiB"`; NaN for anything else. */
+function toBytes(given: unknown): number {
+  if (typeof given === 'number') return Number.isInteger(given) && given >= 0 ? given : Number.NaN
+  const parts = typeof given === 'string' ? SIZE.exec(given) : null
+  if (parts === null) return Number.NaN
+  return Math.round(Number(parts[1]) * (UNITS[parts[2] as string] as number))
+}
+
+/** A number of bytes, 0 or more: `65536`, `"64KiB"`, `"10MB"`. */
+export const bytes: v.GenericSchema<number | string, number> = v.pipe(
+  v.custom<number | string>(
+    (given) => toBytes(given) <= MOST_BYTES,
+    'a number of bytes such as 65536, "64KiB" or "10MB"',
+  ),
+  v.transform((given: number | string) => toBytes(given)),
+)
+
+/** Layers are parsed by the rules, which know the kinds; here they only have a place. */
+export const layerList: v.GenericSchema<unknown[] | undefined, unknown[] | undefined> = v.optional(
+  v.array(v.unknown(), 'a list of layers'),
+)
+
+/** One, or several. */
+export function listOf<I, O>(
+  one: v.GenericSchema<I, O>,
+  most: number,
+  expected: string,
+): v.GenericSchema<I | readonly I[], readonly O[]> {
+  const many = v.pipe(v.array(one, expected), v.minLength(1, expected), v.maxLength(most, `at most ${most} of them`))
+  return v.lazy((given) =>
+    Array.isArray(given)
+      ? many
+      : v.pipe(
+          one,
+          v.transform((value) => [value]),
+        ),
+  ) as v.GenericSchema<I | readonly I[], readonly O[]>
+}

@@ -1,0 +1,52 @@
+import type { Match } from '../config/route-options.ts'
+import type { Route } from './route.ts'
+
+// Which route does a request take? The first that fits, in the order of the document: what an operator reads from top to bottom is what
+// happens.
+
+/** What a route may look at. */
+export interface Asked {
+  readonly method: string
+  /** As `hostOf` says it; '' where there is none (HTTP/1.0). */
+  readonly host: string
+  /** Normalised, without the query. */
+  readonly pathname: string
+  /** The header lines that came, flat: name, value. */
+  readonly raw: readonly string[]
+}
+
+export class Router {
+  private readonly routes: readonly Route[]
+
+  constructor(routes: readonly Route[]) {
+    this.routes = routes
+  }
+
+  /** Undefined when no route fits. `pathname` in place of the request's own, for another reading of it. */
+  route(asked: Asked, pathname: string = asked.pathname): Route | undefined {
+    for (const route of this.routes) if (fits(route.config.match, asked, pathname)) return route
+    return undefined
+  }
+
+  /** The methods of the routes that would fit with another method. */
+  methods(asked: Asked): string[] {
+    const found = this.routes
+      .map(({ config }) => config.match)
+      .filter((match) => fits({ ...match, methods: undefined }, asked, asked.pathname))
+    return [...new Set(found.flatMap(({ methods }) => [...(methods ?? [])]))]
+  }
+}
+
+function fits({ hosts, path, methods, headers }: Match, asked: Asked, pathname: string): boolean {
+  if (methods !== undefined && !methods.has(asked.method)) return false
+  if (hosts.length > 0 && !hosts.some((host) => host.matches(asked.host))) return false
+  if (path !== undefined && !path.matches(pathname)) return false
+  return headers.every(([name, value]) => hasHeader(asked.raw, name, value))
+}
+
+function hasHeader(raw: readonly string[], name: string, value: string | undefined): boolean {
+  for (let i = 0; i < raw.length; i += 2) {
+    if ((raw[i] as string).toLowerCase() === name && (value === undefined || raw[i + 1] === value)) return true
+  }
+  return false
+}
