@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
+import { AccessLog, type AccessLogSettings } from './access/access-log.ts'
 import { adminServer } from './admin/admin.ts'
 import { Telemetry } from './admin/telemetry.ts'
 import { type Address, showAddress } from './config/address.ts'
@@ -24,6 +25,7 @@ export class Gateway {
   readonly site: Site
   readonly telemetry: Telemetry = new Telemetry()
   readonly peers: Peers
+  readonly accessLog: AccessLog | undefined
   private readonly config: Config
   private readonly log: Log
   private readonly proxy: Proxy
@@ -39,7 +41,9 @@ export class Gateway {
     this.site = new Site(config, fault, (made) => logEvents(made, log))
     this.peers = new Peers(limits)
     const { site, peers, telemetry } = this
-    this.proxy = new Proxy({ site, peers, telemetry, log, mostHeaderLines: limits.headerCount })
+    this.accessLog = config.accessLog === undefined ? undefined : accessLogTo(config.accessLog, log)
+    const { accessLog } = this
+    this.proxy = new Proxy({ site, peers, telemetry, log, accessLog, mostHeaderLines: limits.headerCount })
     this.traffic = trafficServer(this.proxy, peers, telemetry, limits, log)
     this.admin = adminServer(this)
   }
@@ -102,7 +106,12 @@ export class Gateway {
     }
     this.peers.close()
     await this.site.close()
+    await this.accessLog?.close()
   }
+}
+
+function accessLogTo(settings: AccessLogSettings, log: Log): AccessLog {
+  return new AccessLog(settings, (error) => log.error({ error }, 'the access log cannot be written'))
 }
 
 async function listen(server: Server, { host, port }: Address): Promise<void> {

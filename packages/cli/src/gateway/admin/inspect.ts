@@ -10,11 +10,16 @@ export function inspect(gateway: Gateway): object {
       ...addresses,
       uptimeMs: Math.round(uptimeMs),
       connections: peers.size,
-      ...telemetry.inspect(),
+      inFlight: telemetry.inFlight,
+      clientsGone: telemetry.clientsGone,
+      requests: byStatus(gateway),
+      turnedAway: telemetry.turnedAway.byStatus(),
     },
-    routes: site.routes.map(({ id, config, latency, pipeline }) => ({
+    routes: site.routes.map(({ id, config, telemetry: { requests, latency, sentBytes }, pipeline }) => ({
       id,
       cluster: config.cluster,
+      requests: requests.byStatus(),
+      sentBytes,
       latencyMs: latency.snapshot(),
       pipeline: pipeline.inspect(),
     })),
@@ -24,6 +29,13 @@ export function inspect(gateway: Gateway): object {
       layers: pipeline.inspect()['layers'],
     })),
   }
+}
+
+/** Of all routes, and of requests that found none. */
+function byStatus({ site, telemetry }: Gateway): Record<string, number> {
+  const sums = telemetry.turnedAway.byStatus()
+  for (const route of site.routes) route.telemetry.requests.byStatus(sums)
+  return sums
 }
 
 function upstreamNow({ id, active, attempts, connections, failures }: Upstream): object {

@@ -1,7 +1,7 @@
 import type { Snapshot } from 'floodwall'
 import type { Gateway } from '../gateway.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 import { Exposition } from './exposition.ts'
-import type { Telemetry } from './telemetry.ts'
 
 // `/metrics`. Labels come from the configuration and from closed lists, never from what a client sent: a label that strangers choose is a
 // series for each of their ideas.
@@ -9,16 +9,25 @@ import type { Telemetry } from './telemetry.ts'
 export function metrics(gateway: Gateway): string {
   const text = new Exposition()
   traffic(text, gateway)
-  latency(text, gateway.telemetry)
+  latency(text, gateway)
   upstreams(text, gateway)
   layers(text, gateway)
   machine(text, gateway)
   return text.end()
 }
 
-function traffic(text: Exposition, { telemetry, peers, stage }: Gateway): void {
-  text.metric('floodwall_requests_total', 'counter', 'Requests by method and class of the answer.')
-  for (const { method, status, count } of telemetry.requestCounts()) text.sample(count, { method, status })
+function traffic(text: Exposition, { telemetry, peers, stage, site, accessLog }: Gateway): void {
+  text.metric('floodwall_requests_total', 'counter', 'Requests by route, method and class of the answer.')
+  for (const { id, telemetry: counted } of site.routes) {
+    for (const { method, status, count } of counted.requests) text.sample(count, { route: id, method, status })
+  }
+  text.metric('floodwall_turned_away_total', 'counter', 'Requests without a route: malformed, or for nobody here.')
+  for (const { method, status, count } of telemetry.turnedAway) text.sample(count, { method, status })
+  text.metric('floodwall_sent_bytes_total', 'counter', 'Of the bodies of answers, by route.')
+  for (const { id, telemetry: counted } of site.routes) text.sample(counted.sentBytes, { route: id })
+  text
+    .metric('floodwall_access_lines_dropped_total', 'counter', 'Lines of the access log that found no room.')
+    .sample(accessLog?.dropped ?? 0)
   text.metric('floodwall_requests_in_flight', 'gauge', 'Requests without a complete answer.').sample(telemetry.inFlight)
   text.metric('floodwall_connections', 'gauge', 'Open connections of clients.').sample(peers.size)
   text
@@ -32,34 +41,42 @@ function traffic(text: Exposition, { telemetry, peers, stage }: Gateway): void {
 /** Upper bounds in milliseconds, from what a cache takes to the default deadline. */
 const latencyBounds = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000]
 
-function latency(text: Exposition, { latency: histogram }: Telemetry): void {
-  const { count, mean = 0 } = histogram
+function latency(text: Exposition, { site }: Gateway): void {
   text.metric(
     'floodwall_request_duration_seconds',
     'histogram',
     'From the head of the request to the end of the answer.',
   )
-  for (const bound of latencyBounds) {
-    text.sample(histogram.countAtOrBelow(bound), { le: String(bound / 1000) }, '_bucket')
+  for (const { id: route, telemetry } of site.routes) {
+    const { count, mean = 0 } = telemetry.latency
+    for (const bound of latencyBounds) {
+      text.sample(telemetry.latency.countAtOrBelow(bound), { route, le: String(bound / 1000) }, '_bucket')
+    }
+    text.sample(count, { route, le: '+Inf' }, '_bucket')
+    text.sample((mean * count) / 1000, { route }, '_sum')
+    text.sample(count, { route }, '_count')
   }
-  text.sample(count, { le: '+Inf' }, '_bucket')
-  text.sample((mean * count) / 1000, {}, '_sum')
-  text.sample(count, {}, '_count')
 }
 
 function upstreams(text: Exposition, { site }: Gateway): void {
-  const all = site.upstreams
+  // A server may stand in two clusters: the two have nothing in common but its address.
+  const all = site.clusters.flatMap(({ name: cluster, upstreams: members }) =>
+    members.map((upstream) => ({ upstream, labels: { cluster, endpoint: upstream.id } })),
+  )
+  const each = (value: (upstream: Upstream) => number): void => {
+    for (const { upstream, labels } of all) text.sample(value(upstream), labels)
+  }
   text.metric('floodwall_upstream_attempts_total', 'counter', 'Attempts sent to each upstream, retries included.')
-  for (const { id, attempts } of all) text.sample(attempts, { endpoint: id })
+  each(({ attempts }) => attempts)
   text.metric('floodwall_upstream_in_flight', 'gauge', 'Attempts that run.')
-  for (const { id, active } of all) text.sample(active, { endpoint: id })
+  each(({ active }) => active)
   text.metric('floodwall_upstream_connections', 'gauge', 'Open connections to each upstream.')
-  for (const { id, connections } of all) text.sample(connections.open, { endpoint: id })
+  each(({ connections }) => connections.open)
   text.metric('floodwall_upstream_waiting', 'gauge', 'Attempts in line for a connection.')
-  for (const { id, connections } of all) text.sample(connections.waiting, { endpoint: id })
+  each(({ connections }) => connections.waiting)
   text.metric('floodwall_upstream_errors_total', 'counter', 'Attempts without a complete answer, by cause.')
-  for (const { id, failures } of all) {
-    for (const [cause, count] of failures) if (count > 0) text.sample(count, { endpoint: id, cause })
+  for (const { upstream, labels } of all) {
+    for (const [cause, count] of upstream.failures) if (count > 0) text.sample(count, { ...labels, cause })
   }
 }
 

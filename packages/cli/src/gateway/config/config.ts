@@ -1,7 +1,9 @@
 import type { ConfigIssue, Layer } from 'floodwall'
 import { parse } from 'floodwall/rules'
 import * as v from 'valibot'
+import type { AccessLogSettings } from '../access/access-log.ts'
 import { layer } from '../exchange/patience.ts'
+import { accessLogOptions } from './access-log-options.ts'
 import { type Address, addressForm, addressOf, isLoopback, showAddress } from './address.ts'
 import {
   balanceEntry,
@@ -41,6 +43,8 @@ export interface Config {
   readonly routes: readonly RouteConfig[]
   readonly limits: Limits
   readonly drainMs: number
+  /** None unless asked for. */
+  readonly accessLog: AccessLogSettings | undefined
 }
 
 const MOST_CLUSTERS = 100
@@ -87,6 +91,7 @@ const gatewayOptions = v.strictObject({
   balance: balanceEntry,
   limits: v.optional(limitOptions, {}),
   drain: v.optional(span, '10s'),
+  accessLog: v.optional(accessLogOptions),
 })
 
 /** Without a file: an operation has 10 s and three tries, where trying again is safe. */
@@ -109,11 +114,11 @@ export function configOf(flags: Flags): Config {
   if (settings === undefined || faults.issues.length > 0) {
     throw new Misconfigured(faults.issues.flatMap((issue) => faultOf(issue, fromFlags, document)))
   }
-  const { listen, admin, limits, drain } = settings
+  const { listen, admin, limits, drain, accessLog } = settings
   if (listen.port !== 0 && showAddress(listen) === showAddress(admin)) {
     throw new Misconfigured([{ text: `admin: expected another address than listen, got ${showAddress(admin)}` }])
   }
-  return { listen, admin, clusters, routes, limits, drainMs: drain }
+  return { listen, admin, clusters, routes, limits, drainMs: drain, accessLog }
 }
 
 type Settings = v.InferOutput<typeof gatewayOptions>

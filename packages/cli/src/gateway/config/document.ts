@@ -1,12 +1,11 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { ConfigIssue } from 'floodwall'
 import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type YAMLMap } from 'yaml'
+import { Reading, Unreadable } from './reading.ts'
 
 // A configuration file: text to plain values, and from the path of a value back to its line and column.
 //
 // The file may be anybody's: its size, its depth, the growth of its aliases and the names of its keys have bounds.
 
-const MOST_BYTES = 1024 * 1024
 /** layers > layer > of > of > option > value is 8. */
 const DEEPEST = 32
 /** A hundred uses of anchors are a lot; a "billion laughs" needs a billion. */
@@ -52,8 +51,8 @@ export class ConfigDocument {
   }
 
   /** @throws Misconfigured */
-  static read(file: string): ConfigDocument {
-    return ConfigDocument.parse(file, load(file))
+  static read(file: string, reading: Reading = new Reading()): ConfigDocument {
+    return ConfigDocument.parse(file, load(file, reading))
   }
 
   /** @throws Misconfigured with every fault that is there to see */
@@ -115,34 +114,13 @@ export class ConfigDocument {
 
 const tooDeep = `expected at most ${DEEPEST} levels of nesting`
 
-function load(file: string): string {
-  const bytes = Buffer.alloc(MOST_BYTES + 1)
-  let length = 0
+function load(file: string, reading: Reading): string {
   try {
-    const descriptor = openSync(file, 'r')
-    try {
-      if (fstatSync(descriptor).isDirectory()) throw new Error('it is a directory')
-      for (let read = -1; read !== 0 && length < bytes.length; length += read) {
-        read = readSync(descriptor, bytes, length, bytes.length - length, null)
-      }
-    } finally {
-      closeSync(descriptor)
-    }
+    return reading.text(file)
   } catch (error) {
-    throw new Misconfigured([{ place: `${file}:`, text: `cannot be read: ${reasonOf(error)}` }])
+    if (!(error instanceof Unreadable)) throw error
+    throw new Misconfigured([{ place: `${file}:`, text: error.message }])
   }
-  if (length > MOST_BYTES) throw new Misconfigured([{ place: `${file}:`, text: 'expected at most 1 MiB' }])
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, length))
-  } catch {
-    throw new Misconfigured([{ place: `${file}:`, text: 'expected text in UTF-8' }])
-  }
-}
-
-function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'ENOENT') return 'there is no such file'
-  return code === 'EACCES' ? 'permission denied' : message
 }
 
 /** Faults of form: depth, and keys that every object has already and that no schema would notice. */

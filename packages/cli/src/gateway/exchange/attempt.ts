@@ -39,7 +39,7 @@ export class Attempt implements Rider {
   /** @internal The connection that it has. */
   client: Client | null = null
   private readonly exchange: Exchange
-  private readonly upstream: Upstream
+  readonly upstream: Upstream
   private readonly done: (outcome: Outcome<unknown>) => void
   private controller: Dispatcher.DispatchController | null = null
   private state = ASKED

@@ -25,7 +25,10 @@ const clientLeft = new GivenUp('the client left')
 const uploadStalled = new GivenUp('the client stopped sending')
 
 export class Exchange {
+  readonly id: string
   readonly route: Route
+  readonly peer: Peer
+  readonly request: IncomingMessage
   readonly head: RequestHead
   readonly isHead: boolean
   /** The attempt that began last. */
@@ -35,8 +38,6 @@ export class Exchange {
   /** @internal The peer's list. */ before: Exchange | null = null
   /** @internal */ after: Exchange | null = null
   private readonly proxy: Proxy
-  private readonly peer: Peer
-  private readonly request: IncomingMessage
   private readonly response: ServerResponse
   private readonly since: number
   private chosen: Attempt | null = null
@@ -44,10 +45,19 @@ export class Exchange {
   private clocks: readonly Clock[] = none
   private over = false
   private drains = false
-  private status = 0
+  /** 0: none was written. */
+  status = 0
+  attempts = 0
+  /** Of the answer's body. */
+  sentBytes = 0
+  /** Why the gateway answered itself; '' when it did not. */
+  code = ''
+  /** The answer is not whole. */
+  cut = false
 
   constructor(
     proxy: Proxy,
+    id: string,
     route: Route,
     peer: Peer,
     request: IncomingMessage,
@@ -55,6 +65,7 @@ export class Exchange {
     head: RequestHead,
   ) {
     this.proxy = proxy
+    this.id = id
     this.route = route
     this.peer = peer
     this.request = request
@@ -74,6 +85,7 @@ export class Exchange {
     const upstream = call.endpoint as Upstream
     const attempt = new Attempt(this, call, upstream, done)
     this.latest = attempt
+    this.attempts++
     // Only an attempt that began reads from the body, and then it is the last: so there is one body, whole until somebody wants it.
     if (head.bodyBytes > 0) this.body ??= new RequestBody(this.request, this.response, this)
     upstream.dispatch({ path: head.path, method: head.method, headers: head.lines, body: this.body }, attempt)
@@ -101,13 +113,15 @@ export class Exchange {
   /** The gateway's own answer. */
   answer(problem: Problem, retryAfter?: string): void {
     if (this.over) return
-    const id = this.proxy.nextId()
+    const { id } = this
     const text = problem.body(id)
+    this.code = problem.code
     const closing = this.closing(true) || problem.closing
     const lines = problem.head(text, closing, retryAfter === undefined ? [] : ['Retry-After', retryAfter])
     if (closing) this.peer.closing = true
     this.status = problem.status
     this.proxy.tellProblem(problem, id)
+    lines.push('X-Request-Id', id)
     this.response.writeHead(problem.status, lines)
     this.end(Buffer.from(text))
   }
@@ -115,6 +129,7 @@ export class Exchange {
   /** False when the upstream's head cannot be written: then nothing has been. */
   writeHead(status: number, lines: string[], whole: boolean): boolean {
     if (this.closing(whole)) lines.push('Connection', 'close')
+    lines.push('x-request-id', this.id)
     try {
       this.response.writeHead(status, lines)
     } catch {
@@ -130,6 +145,7 @@ export class Exchange {
 
   /** False when the client is slower than the upstream; the attempt is told when it has caught up. */
   write(chunk: Buffer): boolean {
+    this.sentBytes += chunk.length
     if (this.response.write(chunk)) return true
     if (!this.drains) {
       this.drains = true
@@ -142,6 +158,7 @@ export class Exchange {
   end(last: Buffer | null = null, trailers: IncomingHttpHeaders | null = null): void {
     const { response, request } = this
     if (trailers !== null) response.addTrailers(trailersOf(trailers))
+    if (last !== null && !this.isHead) this.sentBytes += last.length
     this.conclude()
     if (this.head.bodyBytes > 0 && !request.complete) this.linger(last)
     else if (last === null) response.end()
@@ -153,6 +170,7 @@ export class Exchange {
   breakOff(cause: Cause): void {
     if (this.over) return
     this.proxy.tellBroken(cause)
+    this.cut = true
     this.conclude()
     this.peer.socket.resetAndDestroy()
   }
@@ -160,6 +178,7 @@ export class Exchange {
   /** The connection of the client is gone. */
   left(): void {
     if (this.over) return
+    this.cut = true
     this.conclude()
     this.proxy.tellGone()
     this.cancel(clientLeft)
@@ -253,6 +272,6 @@ export class Exchange {
     if (this.over) return
     this.over = true
     this.peer.remove(this)
-    this.proxy.concluded(this.route, this.head.method, this.status, performance.now() - this.since)
+    this.proxy.concluded(this, performance.now() - this.since)
   }
 }

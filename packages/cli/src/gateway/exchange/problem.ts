@@ -78,14 +78,14 @@ export class Problem {
   /** Where there is no exchange: the head was enough to say no. */
   send(response: ServerResponse, id: string, closing: boolean): void {
     const body = this.body(id)
-    response.writeHead(this.status, this.head(body, closing))
+    response.writeHead(this.status, this.head(body, closing, ['X-Request-Id', id]))
     response.end(body)
   }
 
   /** The same as bytes on a connection that closes after them. */
   wire(id: string, phrase: string): string {
     const body = this.body(id)
-    const lines = this.head(body, true)
+    const lines = this.head(body, true, ['X-Request-Id', id])
     let text = `HTTP/1.1 ${this.status} ${phrase}\r\nDate: ${new Date().toUTCString()}\r\n`
     for (let i = 0; i < lines.length; i += 2) text += `${lines[i]}: ${lines[i + 1]}\r\n`
     return `${text}\r\n${body}`

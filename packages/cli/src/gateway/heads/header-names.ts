@@ -12,6 +12,8 @@ export const CODING = 5
 export const UPGRADE = 6
 export const TE = 7
 export const RETRY_AFTER = 8
+export const REQUEST_ID = 9
+export const TRACE_PARENT = 10
 
 type Roles = readonly (readonly [name: string, role: number])[]
 
@@ -87,13 +89,15 @@ export const requestNames: HeaderNames = new HeaderNames(
     ['expect', DROP],
     ['forwarded', DROP],
     ['x-real-ip', DROP],
+    ['x-request-id', REQUEST_ID],
+    ['traceparent', TRACE_PARENT],
   ],
   'x-forwarded-',
 )
 
 /** For responses. */
 export const responseNames: HeaderNames = new HeaderNames(
-  [...hopByHop, ['te', DROP], ['content-length', LENGTH], ['retry-after', RETRY_AFTER]],
+  [...hopByHop, ['te', DROP], ['content-length', LENGTH], ['retry-after', RETRY_AFTER], ['x-request-id', DROP]],
   '',
 )
 

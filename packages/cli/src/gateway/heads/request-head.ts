@@ -9,11 +9,15 @@ import {
   LENGTH,
   namedBy,
   PASS,
+  REQUEST_ID,
   removeNamed,
   requestNames,
   TE,
+  TRACE_PARENT,
   UPGRADE,
 } from './header-names.ts'
+import { isRequestId } from './request-ids.ts'
+import { traceOf } from './trace-context.ts'
 
 // What goes upstream, made from what came. Names and values stay in flat arrays: building header objects and taking them apart again
 // would cost more than the rest of the proxy. What is ambiguous is refused: two readers of one message must not disagree.
@@ -38,6 +42,8 @@ export const refusedMethod: Problem = new Problem('method-not-allowed', 'This me
 const AUTHORITY = /^[\w.~!$&'()*+,;=%:[\]-]*$/
 
 /** Safe to repeat without harm (RFC 9110, 9.2.2). */
+const traceNames: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
+
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 export class RequestHead {
@@ -50,6 +56,10 @@ export class RequestHead {
   readonly query: string
   /** What the server is asked for. */
   path: string
+  /** The name that it came with; '' for none, and for one that is no name. */
+  given = ''
+  /** The trace it belongs to; '' for none. */
+  trace = ''
   /** The lines that came, flat. */
   readonly raw: readonly string[]
   /** Flat: name, value, name, value. */
@@ -95,6 +105,8 @@ export class RequestHead {
     let bodyBytes = 0
     let named: Set<string> | null = null
     let protocol: string | undefined
+    let id = ''
+    let trace: string | undefined
     for (let i = 0; i < raw.length; i += 2) {
       const name = raw[i] as string
       const value = raw[i + 1] as string
@@ -124,6 +136,14 @@ export class RequestHead {
         case TE:
           if (value.toLowerCase().includes('trailers')) lines.push('te', 'trailers')
           break
+        case REQUEST_ID:
+          id = isRequestId(value) ? value : ''
+          break
+        case TRACE_PARENT:
+          // Two are none: who would know which?
+          trace = trace === undefined ? traceOf(value) : ''
+          lines.push(name, value)
+          break
         case UPGRADE:
           protocol = value
           break
@@ -139,10 +159,15 @@ export class RequestHead {
       if (protocol !== undefined && named.has('upgrade') && protocol.toLowerCase() !== 'h2c') return upgrade
       removeNamed(lines, named)
     }
+    // A server should not have to guess what it means, and a state without a parent means nothing.
+    if (trace === '') removeNamed(lines, traceNames)
     lines.push('x-forwarded-for', client, 'x-forwarded-proto', 'http')
     if (host !== undefined) lines.push('x-forwarded-host', host)
     lines.push('via', request.httpVersionMinor === 0 ? '1.0 floodwall' : '1.1 floodwall')
-    return new RequestHead(verb, host === undefined ? '' : hostOf(host), path, raw, lines, bodyBytes)
+    const head = new RequestHead(verb, host === undefined ? '' : hostOf(host), path, raw, lines, bodyBytes)
+    head.given = id
+    head.trace = trace ?? ''
+    return head
   }
 }
 

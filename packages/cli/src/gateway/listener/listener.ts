@@ -48,7 +48,7 @@ export function trafficServer(proxy: Proxy, peers: Peers, telemetry: Telemetry, 
   server.on('checkContinue', (request, response) => proxy.handle(request, response))
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     refuse(socket, refusedMethod, 'Method Not Allowed', proxy.nextId())
-    telemetry.turnedAway(request.method as string, refusedMethod.status)
+    telemetry.turnedAway.add(request.method as string, refusedMethod.status)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const peer = peers.of(socket)
@@ -60,7 +60,7 @@ export function trafficServer(proxy: Proxy, peers: Peers, telemetry: Telemetry, 
     if (code === 'ECONNRESET' || !socket.writable || peer.busy) return void socket.destroy()
     const [problem, phrase] = problemByCode.get(code) ?? [malformed, 'Bad Request']
     const id = proxy.nextId()
-    telemetry.turnedAway('OTHER', problem.status)
+    telemetry.turnedAway.add('OTHER', problem.status)
     log.debug({ id, code, status: problem.status, from: peer.address }, 'not a valid request')
     refuse(socket, problem, phrase, id)
   })

@@ -21,6 +21,8 @@ export interface PeerLimits {
 export class Peer {
   readonly socket: Socket
   readonly address: string
+  /** What it says about a request's way and name is believed. */
+  trusted = false
   /** The last answer on this connection is written, or on its way. */
   closing = false
   private first: Exchange | null = null

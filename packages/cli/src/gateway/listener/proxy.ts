@@ -1,13 +1,14 @@
-import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Done } from 'floodwall'
+import type { AccessLog } from '../access/access-log.ts'
+import { entryOfExchange, entryOfRefused } from '../access/entry-of.ts'
 import type { Telemetry } from '../admin/telemetry.ts'
 import { Exchange } from '../exchange/exchange.ts'
 import { type Cause, internal } from '../exchange/failures.ts'
 import { Problem } from '../exchange/problem.ts'
 import { RequestHead } from '../heads/request-head.ts'
+import { RequestIds } from '../heads/request-ids.ts'
 import type { Log } from '../log.ts'
-import type { Route } from '../routes/route.ts'
 import type { Site } from '../site.ts'
 import type { Peer, Peers } from './peer.ts'
 
@@ -29,6 +30,8 @@ export interface Ground {
   readonly peers: Peers
   readonly telemetry: Telemetry
   readonly log: Log
+  /** None: there is no access log. */
+  readonly accessLog: AccessLog | undefined
   readonly mostHeaderLines: number
 }
 
@@ -37,8 +40,7 @@ export class Proxy {
   /** Connections are asked to close after their answer. */
   draining = false
   private readonly ground: Ground
-  private readonly idStart = randomBytes(6).toString('hex')
-  private ids = 0
+  private readonly ids = new RequestIds()
 
   constructor(ground: Ground) {
     this.ground = ground
@@ -53,7 +55,9 @@ export class Proxy {
     if (route === undefined) return this.turnAway(strayed(site.router.methods(head)), request, response, peer)
     if (head.bodyBytes > route.mostBodyBytes(site.limits)) return this.turnAway(tooLong, request, response, peer)
     route.apply(head)
-    const exchange = new Exchange(this, route, peer, request, response, head)
+    const id = peer.trusted && head.given !== '' ? head.given : this.ids.next()
+    head.lines.push('x-request-id', id)
+    const exchange = new Exchange(this, id, route, peer, request, response, head)
     peer.add(exchange)
     telemetry.inFlight++
     try {
@@ -65,15 +69,16 @@ export class Proxy {
     }
   }
 
-  /** Names an answer of ours, so that it can be found in the log. */
+  /** A name for a request that has none yet. */
   nextId(): string {
-    this.ids = (this.ids + 1) % Number.MAX_SAFE_INTEGER
-    return `${this.idStart}-${this.ids.toString(36)}`
+    return this.ids.next()
   }
 
   private turnAway(problem: Problem, request: IncomingMessage, response: ServerResponse, peer: Peer): void {
     const id = this.nextId()
-    this.ground.telemetry.turnedAway(request.method as string, problem.status)
+    const { telemetry, accessLog } = this.ground
+    telemetry.turnedAway.add(request.method as string, problem.status)
+    accessLog?.record(entryOfRefused(request, peer.address, id, problem.status, problem.code))
     this.tellProblem(problem, id)
     const closing = problem.closing || this.draining
     peer.closing ||= closing
@@ -95,9 +100,12 @@ export class Proxy {
     brokenOff.set(cause, (brokenOff.get(cause) ?? 0) + 1)
   }
 
-  concluded(route: Route, method: string, status: number, tookMs: number): void {
-    route.latency.record(tookMs)
-    this.ground.telemetry.concluded(method, status, tookMs)
+  concluded(exchange: Exchange, tookMs: number): void {
+    const { telemetry, accessLog } = this.ground
+    const { route, head, status, sentBytes } = exchange
+    telemetry.inFlight--
+    route.telemetry.concluded(head.method, status, tookMs, sentBytes)
+    accessLog?.record(entryOfExchange(exchange, tookMs))
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Pipeline, pipeline } from 'floodwall'
-import { Histogram } from 'floodwall/stats'
+import { RouteTelemetry } from '../admin/telemetry.ts'
 import type { Limits } from '../config/limits.ts'
 import type { RouteConfig } from '../config/route-options.ts'
 import { client } from '../exchange/edges.ts'
@@ -13,8 +13,7 @@ const none: ReadonlyMap<string, string> = new Map()
 export class Route {
   readonly id: string
   readonly pipeline: Pipeline
-  /** From the head of the request to the end of the answer. */
-  readonly latency: Histogram = new Histogram()
+  readonly telemetry: RouteTelemetry = new RouteTelemetry()
   config: RouteConfig
 
   constructor(config: RouteConfig, cluster: UpstreamCluster) {

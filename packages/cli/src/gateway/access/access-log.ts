@@ -1,0 +1,105 @@
+import { closeSync, openSync } from 'node:fs'
+import { destination } from 'pino'
+import { Misconfigured } from '../config/document.ts'
+import type { Entry } from './entry.ts'
+import { type Format, type Writer, writers } from './formats.ts'
+
+// The access log: one line per request, when it is over.
+//
+// Written in pieces and in the background: a disk or a reader that hangs must not hold up the traffic. What does not fit into the buffer
+// meanwhile is lost, and counted.
+
+export interface AccessLogSettings {
+  readonly format: Format
+  /** `stdout`, or the path of a file. */
+  readonly to: string
+  readonly query: boolean
+  /** Lines only of what went wrong: 5xx, refused, cut. */
+  readonly onlyErrors: boolean
+}
+
+const CHUNK_BYTES = 4096
+const MOST_WAITING_BYTES = 4 * 1024 * 1024
+const FLUSH_EVERY_MS = 1000
+/** Who asked for what is nobody's business but the operators'. */
+const MODE = 0o640
+
+type Stream = ReturnType<typeof destination>
+
+export class AccessLog {
+  /** Lines that found no room. */
+  dropped = 0
+  private readonly stream: Stream
+  private readonly settings: AccessLogSettings
+  private readonly write: Writer
+  private readonly timer: NodeJS.Timeout
+  private ended = false
+
+  /** `fault` hears when lines cannot be written. Throws {@link Misconfigured} when the file cannot be opened. */
+  constructor(settings: AccessLogSettings, fault: (error: Error) => void) {
+    const { to, format } = settings
+    this.settings = settings
+    this.write = writers[format]
+    // So that a wrong path is found at the start, and not at the first request.
+    if (to !== 'stdout') tryOut(to)
+    this.stream = destination({
+      dest: to === 'stdout' ? 1 : to,
+      append: true,
+      sync: false,
+      minLength: CHUNK_BYTES,
+      maxLength: MOST_WAITING_BYTES,
+      mode: MODE,
+    })
+    this.stream.on('error', fault)
+    this.stream.on('drop', () => {
+      this.dropped++
+    })
+    this.timer = setInterval(() => this.stream.flush(), FLUSH_EVERY_MS).unref()
+  }
+
+  record(entry: Entry): void {
+    if (this.settings.onlyErrors && !wentWrong(entry)) return
+    this.stream.write(`${this.write(entry, this.settings.query)}\n`)
+  }
+
+  /** Another file was put in its place (logrotate): begins to write into the new one. */
+  reopen(): void {
+    if (this.settings.to !== 'stdout') this.stream.reopen()
+  }
+
+  /** Waits until the last line is out, or a second. */
+  async close(): Promise<void> {
+    if (this.ended) return
+    this.ended = true
+    clearInterval(this.timer)
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, FLUSH_EVERY_MS)
+      this.stream.once('close', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+      this.stream.end()
+    })
+  }
+}
+
+function tryOut(file: string): void {
+  try {
+    closeSync(openSync(file, 'a', MODE))
+  } catch (error) {
+    throw new Misconfigured([
+      { text: `accessLog.to: expected a file that can be written, got ${reasonOf(error, file)}` },
+    ])
+  }
+}
+
+function reasonOf(error: unknown, file: string): string {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'ENOENT') return `${file} in a folder that is not there`
+  if (code === 'EISDIR') return `${file}, which is a folder`
+  return `${file} (${code === 'EACCES' ? 'permission denied' : code})`
+}
+
+function wentWrong({ status, code, cut }: Entry): boolean {
+  return status >= 500 || status === 0 || code !== '' || cut
+}
