@@ -1,0 +1,13 @@
+export { Resilience4jBreaker, resilience4jBreaker } from './breaker.ts'
+export type { Resilience4jCircuitBreaker } from './circuit-breaker.ts'
+export { type Resilience4jClassifyOptions, resilience4jClassify } from './classify.ts'
+export type { Resilience4jEvent, Resilience4jListener } from './event.ts'
+export { IntervalFunction } from './interval-function.ts'
+export type { Resilience4jMetrics } from './metrics.ts'
+export type {
+  Resilience4jOptions,
+  Resilience4jResult,
+  Resilience4jSettings,
+  Resilience4jState,
+  Resilience4jTransition,
+} from './options.ts'
