@@ -12,6 +12,24 @@ export interface Holding {
   readonly next: Holding | null
 }
 
+/** What the attempts of one operation have in common. */
+export class Operation {
+  /** How many there are. */
+  attempts = 1
+  /** Endpoints that it has been counted against. */
+  blamed = 0
+}
+
+/** What the cluster was like when an attempt failed in it. */
+export interface Prospects {
+  /** The share of it that is of use, 0 to 1. */
+  readonly usable: number
+  /** An endpoint is in choice that this operation has not been to. */
+  readonly elsewhere: boolean
+}
+
+const NONE: readonly never[] = []
+
 /**
  * What few calls need, made with the first of it: a retry, a signal, a child, a cancel. Kept apart so that the common call is small; garbage
  * was a fifth of the cost of a closed breaker.
@@ -20,14 +38,30 @@ export class Aside {
   attempt = 0
   earlier: Call | null = null
   later: Call | null = null
+  /** Attempts side by side within this one; replaced, never changed in place. */
+  branches: readonly Call[] = NONE
+  operation: Operation | null = null
   endpoint: Endpoint | null = null
   controller: AbortController | null = null
   children: Set<Call> | null = null
   holdings: Holding | null = null
   ended: { readonly error: unknown; readonly verdict: Verdict } | null = null
   absorbed = false
-  /** Endpoints that this operation has been counted against. */
-  blamed = 0
+  prospects: Prospects | null = null
+  /** What calls made on behalf of this one were given up with, after retries of their own. */
+  exhausted: { readonly told: unknown } | null = null
+  /** What the work said of its own answer. */
+  traced: { readonly error: unknown } | null = null
   /** What came of the attempt, where the endpoint's gates were told otherwise. */
   unshielded: Outcome<unknown> | null = null
+
+  /** The work has really ended: so does the occupancy that waited for it. */
+  release(verdict: Verdict | undefined, now: number): void {
+    const first = this.holdings
+    this.holdings = null
+    for (let holding: Holding | null = first; holding !== null; holding = holding.next) {
+      const tookMs = holding.since < 0 ? 0 : Math.max(0, now - holding.since)
+      holding.permit.settle(verdict ?? holding.verdict, tookMs, now)
+    }
+  }
 }

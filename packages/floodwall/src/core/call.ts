@@ -1,4 +1,5 @@
-import { Aside, type Holding } from './aside.ts'
+import { Aside } from './aside.ts'
+import { branch, follow, wentTo } from './attempts.ts'
 import { timeoutError } from './errors.ts'
 import type { Ask, Permit } from './gate.ts'
 import type { Criticality, Endpoint, Host, Init, Work } from './init.ts'
@@ -134,48 +135,45 @@ export class Call implements Ask {
     return end
   }
 
-  /** True when this attempt or an earlier one went to `endpoint`. */
+  /** True when any attempt of this operation went to `endpoint`. */
   tried(endpoint: Endpoint): boolean {
-    for (let call: Call | null = this; call !== null; call = call.earlier) if (call.endpoint === endpoint) return true
-    return false
+    return wentTo(this, endpoint)
   }
 
   private get earlier(): Call | null {
     return this.aside === null ? null : this.aside.earlier
   }
 
-  /** The attempt that began last: this one, or what policies further in made of it. */
-  private get latest(): Call {
-    let call: Call = this
-    for (let later = call.aside?.later; later != null; later = call.aside?.later) call = later
-    return call
-  }
-
   /** The next attempt of the same operation; `deadline` is what it had when it reached you, before layers further in shortened it. */
   again(deadline: number = this.deadline): Call {
-    const { latest } = this
-    const next = new Call(this.host, this.work, this.callbacks, this.init)
-    if (deadline !== Number.POSITIVE_INFINITY) next.due = { at: deadline }
-    next.extra.attempt = latest.attempt + 1
-    next.extra.earlier = latest
-    next.extra.blamed = latest.extra.blamed
-    latest.extra.later = next
-    return next
+    return follow(this, this.copy(deadline))
+  }
+
+  /** An attempt that runs beside others within this one; a cancel of it ends no other. For policies that race. */
+  fork(): Call {
+    return branch(this, this.copy(this.deadline))
+  }
+
+  private copy(deadline: number): Call {
+    const copy = new Call(this.host, this.work, this.callbacks, this.init)
+    if (deadline !== Number.POSITIVE_INFINITY) copy.due = { at: deadline }
+    return copy
   }
 
   /**
    * A call for work that must be finished whatever becomes of the caller (a commit, a compensation): it has a deadline of its own and does
-   * not hear the caller's abort. Pass it as `parent`. Told by an event, with the reason.
+   * not hear the caller's abort. Pass it as `parent`. Told by an event, with the reason; the pipeline's `detachAtMost` is the longest.
    */
   detach(to: { readonly within: number; readonly reason: string }): Call {
-    const { env } = this.host
+    const { env, detachments } = this.host
+    const within = detachments.grant(to.within, env.path)
     const now = env.now()
     const { parent: _parent, signal: _signal, within: _within, ...rest } = this.init
     const init: Init = { ...rest, criticality: this.criticality }
     const call = new Call(this.host, this.work, this.callbacks, init)
-    call.shrinkDeadline(now + to.within)
-    env.after(to.within, () => call.cancel(timeoutError('deadline', env.path, to.within), 'timeout'), true)
-    env.emit({ type: 'detached', at: now, path: env.path, why: to.reason, withinMs: to.within })
+    call.shrinkDeadline(now + within)
+    env.after(within, () => call.cancel(timeoutError('deadline', env.path, within), 'timeout'), true)
+    env.emit({ type: 'detached', at: now, path: env.path, why: to.reason, withinMs: within })
     return call
   }
 
@@ -208,8 +206,9 @@ export class Call implements Ask {
     // Earlier attempts hear of it as well: parts of them may still run, and a step further out may wait there.
     for (let call: Call | null = this; call !== null; ) {
       // Read first: who hears of this may begin another attempt, which is not meant.
-      const later: Call | null = call.extra.later
+      const { later, branches }: Aside = call.extra
       if (!call.over) call.stop(error, verdict)
+      for (const beside of branches) beside.cancel(error, verdict)
       call = later
     }
   }
@@ -261,29 +260,29 @@ export class Call implements Ask {
       call.works = call.works < 0 ? 1 : call.works + 1
   }
 
-  /** @internal A work or a held stream has ended; the last one gives the slots back. */
-  end(verdict: Verdict | undefined): void {
+  /** @internal A work or a held stream has ended; the last one gives the slots back. True: an error was traced meanwhile. */
+  end(verdict: Verdict | undefined): boolean {
     this.works--
-    if (this.aside !== null) this.endAside(this.aside, verdict)
+    return this.aside !== null && this.endAside(this.aside, verdict)
   }
 
-  private endAside(aside: Aside, verdict: Verdict | undefined): void {
-    if (this.works === 0 && aside.holdings !== null) this.release(aside, aside.holdings, verdict)
+  private endAside(aside: Aside, verdict: Verdict | undefined): boolean {
+    if (this.works === 0 && aside.holdings !== null) aside.release(verdict, this.host.env.precise())
     aside.earlier?.end(verdict)
+    return aside.traced !== null
+  }
+
+  /**
+   * For work that answers although it failed: the answer goes to the caller, and the layers hear of `error` as if it had been thrown. The
+   * first one counts; after the answer nothing does, and null and undefined are no errors. An answer that is thrown wins.
+   */
+  traceError(error: unknown): void {
+    if (error != null) this.extra.traced ??= { error }
   }
 
   /** @internal Keeps an occupancy permit until the work has really ended. */
   keep(permit: Permit, since: number, verdict: Verdict): void {
     this.extra.holdings = { permit, since, verdict, next: this.extra.holdings }
-  }
-
-  private release(aside: Aside, first: Holding, verdict: Verdict | undefined): void {
-    aside.holdings = null
-    const now = this.host.env.precise()
-    for (let holding: Holding | null = first; holding !== null; holding = holding.next) {
-      const tookMs = holding.since < 0 ? 0 : Math.max(0, now - holding.since)
-      holding.permit.settle(verdict ?? holding.verdict, tookMs, now)
-    }
   }
 
   /** @internal `child` is cancelled when this call is. */

@@ -1,5 +1,6 @@
 import type { Call } from './call.ts'
-import { answered, failed, type Outcome, verdictByDefault } from './outcome.ts'
+import { NOTHING } from './init.ts'
+import { answered, failed, type Outcome, traced, type Verdict, verdictByDefault } from './outcome.ts'
 import type { Done, Next } from './policy.ts'
 import type { Step } from './step.ts'
 
@@ -12,7 +13,8 @@ export const leaf: Step = (call, sink) => {
   if (call.callbacks) return runCallbacks(call)
   let result: unknown
   try {
-    result = (call.work as (call: Call) => unknown)(call)
+    const { on } = call.host.ambient
+    result = on === null ? (call.work as (call: Call) => unknown)(call) : on.run(call, call.work, undefined)
     if (isNative(result)) {
       result.then(
         (value) => finish(call, true, value),
@@ -37,10 +39,9 @@ export const leaf: Step = (call, sink) => {
 function finish(call: Call, ok: boolean, value: unknown): void {
   const sink = call.take()
   // Cancelled meanwhile: the caller has its answer, only the occupancy ends here.
-  if (sink === null) return call.end(undefined)
+  if (sink === null) return void call.end(undefined)
   const outcome = judge(call, ok, value)
-  call.end(undefined)
-  sink.settle(outcome)
+  sink.settle(call.end(undefined) ? judgeTraced(call, outcome) : outcome)
 }
 
 function runCallbacks(call: Call): void {
@@ -49,11 +50,13 @@ function runCallbacks(call: Call): void {
     if (!open) return
     open = false
     const sink = call.take()
-    call.end(undefined)
-    if (sink !== null) sink.settle(outcome)
+    const isTraced = call.end(undefined)
+    if (sink !== null) sink.settle(isTraced ? judgeTraced(call, outcome) : outcome)
   }
   try {
-    ;(call.work as Next)(call, answer)
+    const { on } = call.host.ambient
+    if (on === null) (call.work as Next)(call, answer)
+    else on.run(call, call.work, answer)
   } catch (error) {
     answer(judge(call, false, error))
   }
@@ -90,6 +93,18 @@ export function judge(call: Call, ok: boolean, value: unknown): Outcome<unknown>
   }
   const { retryAfterMs, noRetry } = verdict === 'success' ? NO_WISH : wishOf(value)
   return ok ? answered(value, verdict, retryAfterMs, noRetry) : failed(value, verdict, true, retryAfterMs, noRetry)
+}
+
+/** Its verdict: a success that nobody classifies is one without looking further. */
+export function verdictOf(call: Call, ok: boolean, value: unknown): Verdict {
+  if (ok && call.init === NOTHING && call.host.classify === verdictByDefault) return 'success'
+  return judge(call, ok, value).verdict
+}
+
+/** The same once the work has traced an error: judged as if thrown, unless the answer was found bad already, or something was thrown. */
+export function judgeTraced(call: Call, outcome: Outcome<unknown>): Outcome<unknown> {
+  if (!outcome.ok || outcome.verdict !== 'success') return outcome
+  return traced(outcome.value, judge(call, false, call.extra.traced?.error))
 }
 
 interface Wish {

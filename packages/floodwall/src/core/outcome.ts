@@ -21,10 +21,10 @@ export type Outcome<T> = {
   readonly rejection: Rejection | undefined
   /** The target's wish: not before so many milliseconds. 0: none. */
   readonly retryAfterMs: number
-  /** The target's wish: not at all. */
+  /** Not to be tried again: the target wishes it so, or a retry further in has done what could be done. */
   readonly noRetry: boolean
-} & (
-  | { readonly ok: true; readonly value: T; readonly error: undefined }
+} /** The `error` of an answer is the one that its work traced, see `call.traceError`; undefined else. */ & (
+  | { readonly ok: true; readonly value: T; readonly error: unknown }
   | { readonly ok: false; readonly value: undefined; readonly error: unknown }
 )
 
@@ -65,6 +65,12 @@ export function answered<T>(value: T, verdict: Verdict = 'success', retryAfterMs
   return new Settled(true, value, undefined, verdict, true, undefined, retryAfterMs, noRetry) as Outcome<T>
 }
 
+/** It answered, and said itself that it failed: `failure` is what came of the error, had it been thrown. */
+export function traced(value: unknown, failure: Outcome<unknown>): Outcome<unknown> {
+  const { error, verdict, retryAfterMs, noRetry } = failure
+  return new Settled(true, value, error, verdict, true, undefined, retryAfterMs, noRetry) as Outcome<unknown>
+}
+
 /** It threw. `ran: false` when the work knows that nothing was executed. */
 export function failed(
   error: unknown,
@@ -74,6 +80,19 @@ export function failed(
   noRetry = false,
 ): Outcome<never> {
   return new Settled(false, undefined, error, verdict, ran, undefined, retryAfterMs, noRetry) as Outcome<never>
+}
+
+/** The same, and nobody further out is to try again. */
+export function withoutRetry(outcome: Outcome<unknown>): Outcome<unknown> {
+  const { ok, value, error, verdict, ran, rejection, retryAfterMs, noRetry } = outcome
+  if (noRetry) return outcome
+  return new Settled(ok, value, error, verdict, ran, rejection, retryAfterMs, true) as Outcome<unknown>
+}
+
+/** The same, with another word on when to ask again. */
+export function withRetryAfter(outcome: Outcome<unknown>, retryAfterMs: number): Outcome<unknown> {
+  const { ok, value, error, verdict, ran, rejection, noRetry } = outcome
+  return new Settled(ok, value, error, verdict, ran, rejection, retryAfterMs, noRetry) as Outcome<unknown>
 }
 
 /** A gate said no; the error is made at the edge, only for those who want one. */

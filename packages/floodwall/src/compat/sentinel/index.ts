@@ -1,0 +1,5 @@
+export type { SentinelBreaker, SentinelState } from './breaker.ts'
+export type { SentinelNote } from './findings.ts'
+export { fromSentinel, type ImportedRule, type SentinelImport } from './from-sentinel.ts'
+export { type OnSentinelChange, SentinelGate } from './gate.ts'
+export type { SentinelRule, SentinelRuleValues, SentinelStrategy } from './rule.ts'
