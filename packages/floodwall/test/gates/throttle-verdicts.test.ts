@@ -1,0 +1,103 @@
+import { answered, Breaker, Cluster, type Outcome, pipeline, retry, type Verdict } from 'floodwall'
+import { VirtualRuntime } from 'floodwall/testing'
+import { describe, expect, test } from 'vitest'
+import { page, rows, section } from '../docs/pages.ts'
+import { admitted, ask, VERDICTS } from '../support/asks.ts'
+import { Scene } from './throttle-scene.ts'
+
+// The table of verdicts, held against the objects themselves: what each of them makes of each verdict.
+
+const consumers: Readonly<Record<string, (verdict: Verdict) => string>> = {
+  breaker(verdict) {
+    const gate = new Breaker({ lastCalls: 2, atLeast: 1, failureRate: 1 }, new VirtualRuntime().env())
+    admitted(gate, 0).settle(verdict, 1, 0)
+    if (gate.state(0) === 'open') return 'bad'
+    return gate.idle(0) ? 'nothing' : 'good'
+  },
+
+  throttle(verdict) {
+    const scene = new Scene()
+    scene.calls(1, verdict)
+    const { requests, accepts } = scene.critical
+    if (requests === 0) return 'nothing'
+    return accepts === 1 ? 'accepted' : 'not accepted'
+  },
+
+  retry(verdict) {
+    const world = new VirtualRuntime()
+    let tries = 0
+    let last: Outcome<unknown> | undefined
+    pipeline('shop', [retry({ attempts: 2 })], { runtime: world }).start(
+      (_, done) => {
+        tries++
+        done(answered(1, verdict))
+      },
+      (outcome) => {
+        last = outcome
+      },
+      { idempotent: true },
+    )
+    world.run()
+    expect(last?.verdict).toBe(verdict)
+    return tries === 1 ? 'ends' : 'again'
+  },
+
+  latency(verdict) {
+    const world = new VirtualRuntime({ startAt: 1000 })
+    const cluster = new Cluster({ slowStart: 0 }, world.env('cluster'))
+    cluster.update([{ id: 'slow' }, { id: 'other' }])
+    const answer = (id: string, how: Verdict, tookMs: number) => {
+      const placed = cluster.place(ask(world.now()), ({ endpoint }) => endpoint.id !== id)
+      if (!placed.ok) throw new Error(placed.why)
+      admitted(placed.member, world.now()).settle(how, tookMs, world.now())
+      return placed.member
+    }
+    answer('slow', 'success', 100)
+    const ms = answer('other', verdict, 5).latencyMs(world.now())
+    if (ms === undefined) return 'nothing'
+    return ms === 5 ? 'counts' : 'as slow'
+  },
+}
+
+/** In the documents: the table of single words. */
+const told = rows(section(page('docs/verdicts.md'), '## Who makes what of it').split('In a word')[1] ?? '')
+
+describe('what each consumer makes of each verdict', () => {
+  test.each(Object.entries(consumers))('%s', (name, makes) => {
+    const [, ...words] = told.find(([consumer]) => consumer === name) ?? []
+    expect(VERDICTS.map(makes)).toEqual(words)
+  })
+
+  test('nobody else is in the table but those who are to come', () => {
+    const others = told.map(([name]) => name).filter((name) => !(String(name) in consumers))
+    expect(others).toEqual(['adaptive limit (to come)'])
+  })
+})
+
+describe('overload', () => {
+  test('throttles, and opens no breaker', () => {
+    const breaker = new Breaker({ consecutive: 1 }, new VirtualRuntime().env())
+    for (let i = 0; i < 100; i++) admitted(breaker, 0).settle('overload', 1, 0)
+    expect(breaker.state(0)).toBe('closed')
+    const scene = new Scene()
+    scene.burst(10, 0, 'overload')
+    expect(scene.no().reason).toBe('throttled')
+  })
+})
+
+describe('what is ignored', () => {
+  test.each(['passing', 'throttling', 'probing', 'ramping'] as const)('touches nothing while %s', (state) => {
+    const scene = new Scene({ probeShare: 0 }, 100_000)
+    if (state === 'throttling') scene.burst(100, 30)
+    else if (state !== 'passing') scene.burst(10, 0)
+    else scene.calls(1, 'success')
+    if (state !== 'throttling') scene.world.advance(1000)
+    if (state === 'ramping') scene.calls(1, 'success')
+    expect(scene.state).toBe(state)
+    const permits = Array.from({ length: 100 }, () => scene.gate.tryAcquire(ask(scene.now))).filter(({ ok }) => ok)
+    expect(permits.length).toBeGreaterThan(0)
+    const before = scene.critical
+    for (const permit of permits) if (permit.ok) permit.settle('ignored', 5, scene.now)
+    expect(scene.critical).toEqual(before)
+  })
+})
