@@ -1,13 +1,24 @@
+import { type Ambient, switchedOff } from '../core/ambient.ts'
 import { type Duration, toMs } from '../core/duration.ts'
 import type { FloodEvent } from '../core/event.ts'
 import { type Env, envOf, type Runtime } from '../core/runtime.ts'
-import { turnOver } from '../core/system.ts'
+import { systemRuntime, turnOver } from '../core/system.ts'
+import { Agenda, type Happening } from './agenda.ts'
 import { seeded } from './random.ts'
 
-interface Timer {
-  readonly at: number
-  readonly serial: number
+/** What `after` set: its function until it has fired or was cancelled. */
+class Timer implements Happening {
   fn: (() => void) | null
+
+  constructor(fn: () => void) {
+    this.fn = fn
+  }
+
+  happen(): void {
+    const { fn } = this
+    this.fn = null
+    fn?.()
+  }
 }
 
 /**
@@ -23,12 +34,16 @@ export class VirtualRuntime implements Runtime {
   readonly after: (ms: number, fn: () => void) => () => void
   readonly soon: (fn: () => void) => void
   readonly bind: (fn: () => void) => () => void
+  /** Off; `ambient(world)` turns it on, and timers then keep the context in which they were set, as Node's do. */
+  readonly ambient: Ambient = switchedOff()
   /** Everything that was emitted, oldest first. */
   readonly events: FloodEvent[] = []
+  /** @internal What is due, in order. What the simulator adds to it is no timer, and is never cancelled. */
+  readonly agenda: Agenda = new Agenda()
   private time: number
-  private serial = 0
-  private readonly heap: Timer[] = []
   private chores: (() => void)[] = []
+  /** The list that {@link chores} takes turns with: a new one for each turn would be garbage for each call. */
+  private spare: (() => void)[] = []
   private live = 0
 
   constructor(options: { readonly seed?: number; readonly startAt?: number } = {}) {
@@ -38,8 +53,8 @@ export class VirtualRuntime implements Runtime {
     this.random = seeded(options.seed ?? 1)
     this.emit = (event) => void this.events.push(event)
     this.soon = (fn) => void this.chores.push(fn)
-    this.bind = (fn) => fn
-    this.after = (ms, fn) => this.schedule(ms, fn)
+    this.bind = (fn) => (this.ambient.on === null ? fn : systemRuntime.bind(fn))
+    this.after = (ms, fn) => this.schedule(ms, this.bind(fn))
   }
 
   /** An {@link Env} on this world, for gates that are built bare. */
@@ -55,12 +70,13 @@ export class VirtualRuntime implements Runtime {
 
   /** Lets `span` pass; timers fire in order, each at its time. */
   advance(span: Duration): void {
-    const end = this.endOf(span)
+    this.passTo(this.endOf(span))
+  }
+
+  /** @internal The same, until the clock says `end`: a sum of spans would miss it by a rounding. */
+  passTo(end: number): void {
     this.tidy()
-    for (let timer = this.due(end); timer !== undefined; timer = this.due(end)) {
-      this.fire(timer)
-      this.tidy()
-    }
+    while (this.step(end));
     this.time = end
   }
 
@@ -68,11 +84,20 @@ export class VirtualRuntime implements Runtime {
   async advanceAsync(span: Duration): Promise<void> {
     const end = this.endOf(span)
     await this.settle()
-    for (let timer = this.due(end); timer !== undefined; timer = this.due(end)) {
-      this.fire(timer)
+    for (let due = this.due(end); due !== undefined; due = this.due(end)) {
+      this.fire(due)
       await this.settle()
     }
     this.time = end
+  }
+
+  /** @internal The next thing that is due until `end`, and its chores; false when there is none. */
+  step(end: number): boolean {
+    const due = this.due(end)
+    if (due === undefined) return false
+    this.fire(due)
+    this.tidy()
+    return true
   }
 
   private endOf(span: Duration): number {
@@ -92,26 +117,24 @@ export class VirtualRuntime implements Runtime {
 
   /** Lets time pass until no timer is left. */
   run(): void {
-    for (;;) {
-      this.tidy()
-      const timer = this.due(Number.POSITIVE_INFINITY)
-      if (timer === undefined) return
-      this.fire(timer)
-    }
+    this.tidy()
+    while (this.step(Number.POSITIVE_INFINITY));
   }
 
   private tidy(): void {
     while (this.chores.length > 0) {
-      const chores = this.chores
-      this.chores = []
+      const { chores } = this
+      this.chores = this.spare
       for (const chore of chores) chore()
+      chores.length = 0
+      this.spare = chores
     }
   }
 
   private schedule(ms: number, fn: () => void): () => void {
-    const timer: Timer = { at: this.time + (ms > 0 ? ms : 0), serial: this.serial++, fn }
+    const timer = new Timer(fn)
     this.live++
-    this.push(timer)
+    this.agenda.add(this.time + (ms > 0 ? ms : 0), timer)
     return () => {
       if (timer.fn === null) return
       timer.fn = null
@@ -119,56 +142,21 @@ export class VirtualRuntime implements Runtime {
     }
   }
 
-  /** The next timer at or before `end`, taken out of the heap. */
-  private due(end: number): Timer | undefined {
-    while (this.heap.length > 0) {
-      const next = this.heap[0] as Timer
-      if (next.fn !== null && next.at > end) return undefined
-      this.pop()
-      if (next.fn !== null) return next
+  /** The next that is due at or before `end`, taken out; what was cancelled does not move time. */
+  private due(end: number): Happening | undefined {
+    const { agenda } = this
+    while (!agenda.empty && agenda.nextAt <= end) {
+      const at = agenda.nextAt
+      const due = agenda.take()
+      if (due instanceof Timer && due.fn === null) continue
+      if (at > this.time) this.time = at
+      return due
     }
     return undefined
   }
 
-  private fire(timer: Timer): void {
-    const { fn } = timer
-    timer.fn = null
-    this.live--
-    if (timer.at > this.time) this.time = timer.at
-    fn?.()
+  private fire(due: Happening): void {
+    if (due instanceof Timer) this.live--
+    due.happen()
   }
-
-  private push(timer: Timer): void {
-    const { heap } = this
-    let at = heap.length
-    heap.push(timer)
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (!earlier(timer, heap[parent] as Timer)) break
-      heap[at] = heap[parent] as Timer
-      at = parent
-    }
-    heap[at] = timer
-  }
-
-  private pop(): void {
-    const { heap } = this
-    const last = heap.pop() as Timer
-    if (heap.length === 0) return
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= heap.length) break
-      if (child + 1 < heap.length && earlier(heap[child + 1] as Timer, heap[child] as Timer)) child++
-      if (!earlier(heap[child] as Timer, last)) break
-      heap[at] = heap[child] as Timer
-      at = child
-    }
-    heap[at] = last
-  }
-}
-
-/** At the same time, the one that was set first. */
-function earlier(a: Timer, b: Timer): boolean {
-  return a.at < b.at || (a.at === b.at && a.serial < b.serial)
 }
