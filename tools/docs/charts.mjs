@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { balanceOverAnOutage } from './charts/balance.mjs'
 import { breakerOverAnOutage, breakerStates } from './charts/breaker.mjs'
+import { breakerAndATargetThatHangs } from './charts/breaker-hang.mjs'
 import { bulkheadAroundASlowTarget } from './charts/bulkhead.mjs'
 import { deadlineAlongAChain } from './charts/deadline.mjs'
 import { bothSides, gatePolicyPipeline, twoEnds } from './charts/house.mjs'
@@ -12,6 +13,7 @@ import { queueByOrder } from './charts/queue.mjs'
 import { tokensOfABucket } from './charts/rate-limit.mjs'
 import { backoffCeilings, budgetInAnOutage } from './charts/retry.mjs'
 import { shadowOfALimit } from './charts/shadow.mjs'
+import { throttleOverAnOutage } from './charts/throttle.mjs'
 import { twoMoments } from './charts/timeout.mjs'
 
 export const folder = fileURLToPath(new URL('../../docs/pictures', import.meta.url))
@@ -20,6 +22,7 @@ export const folder = fileURLToPath(new URL('../../docs/pictures', import.meta.u
 export const pictures = /** @type {Readonly<Record<string, () => string>>} */ ({
   'balance.svg': balanceOverAnOutage,
   'breaker.svg': breakerOverAnOutage,
+  'breaker-hang.svg': breakerAndATargetThatHangs,
   'breaker-states.svg': breakerStates,
   'bulkhead.svg': bulkheadAroundASlowTarget,
   'deadline.svg': deadlineAlongAChain,
@@ -32,6 +35,7 @@ export const pictures = /** @type {Readonly<Record<string, () => string>>} */ ({
   'retry-backoff.svg': backoffCeilings,
   'retry-budget.svg': budgetInAnOutage,
   'shadow.svg': shadowOfALimit,
+  'throttle.svg': throttleOverAnOutage,
   'timeout.svg': twoMoments,
 })
 

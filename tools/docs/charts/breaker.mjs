@@ -100,7 +100,7 @@ export function breakerStates() {
       [212, 62],
       [508, 62],
     ]),
-    text(360, 54, 'failureRate reached, or consecutive failures', { anchor: 'middle', size: 11 }),
+    text(360, 54, 'too many failed or slow calls, or failures in a row', { anchor: 'middle', size: 11 }),
     arrow([
       [620, 102],
       [620, 182],

@@ -28,7 +28,7 @@ describe('exactly one event per change', () => {
     expect(told).toEqual([
       [0, 'closed', 'open', '2 of 4 calls failed of the last 4 calls (50 %, limit 50 %)'],
       [1000, 'open', 'halfOpen', 'the open time is over'],
-      [1000, 'halfOpen', 'open', '1 of 1 probes failed'],
+      [1000, 'halfOpen', 'open', '1 of 1 probes failed (100 %, limit 50 %)'],
       [2000, 'open', 'halfOpen', 'the open time is over'],
       [2000, 'halfOpen', 'closed', '1 of 1 probes succeeded'],
     ])

@@ -1,4 +1,4 @@
-import { type BreakerState, breaker, type Permit, type Verdict } from 'floodwall'
+import { type BreakerOptions, type BreakerState, breaker, type Permit, type Verdict } from 'floodwall'
 import { describe, expect, test } from 'vitest'
 import type { BreakerSettings } from '../../src/algorithms/gates/breaker-settings.ts'
 import { admitted, ask, rejected, VERDICTS } from '../support/asks.ts'
@@ -27,8 +27,8 @@ type Cell = BreakerState | 'stays' | 'again' | 'tells' | 'impossible'
 type Row = Readonly<Record<BreakerState, Cell>>
 
 /** The breaker in a state, one failure short of its limit, with a permit of an older generation out. */
-function staged(state: BreakerState, startAt = 5000): { scene: Scene; older: Permit } {
-  const scene = new Scene(SETTINGS, startAt)
+function staged(state: BreakerState, more: BreakerOptions = {}): { scene: Scene; older: Permit } {
+  const scene = new Scene({ ...SETTINGS, ...more }, 5000)
   const older = admitted(scene.gate, scene.now)
   scene.gate.steer(state)
   if (state === 'closed' || state === 'metricsOnly') scene.call('success')
@@ -78,7 +78,8 @@ function result(event: string): readonly [Verdict, number] {
   const verdict = VERDICTS.find((word) => event.startsWith(word))
   if (verdict === undefined) throw new Error(`no verdict in "${event}"`)
   if (event.endsWith('before the slow limit')) return [verdict, 49]
-  return [verdict, event.endsWith('after the slow limit') || verdict === 'timeout' ? 50 : 5]
+  if (event.endsWith('after the slow limit')) return [verdict, 51]
+  return [verdict, verdict === 'timeout' ? 50 : 5]
 }
 
 describe('the end of a permit of this generation', () => {
@@ -102,6 +103,60 @@ describe('the end of a permit of this generation', () => {
       admitted(scene.gate, scene.now)
     },
   )
+})
+
+const SLOW = { slowRate: 0.5 } as const
+
+describe('with a slow rate, the end of a permit of this generation', () => {
+  const SETTLE_SLOW = {
+    //           closed   open          halfOpen  forcedOpen    disabled metricsOnly
+    success: row('stays', 'impossible', 'closed', 'impossible', 'stays', 'stays'),
+    // No failure rate was named: only slow calls open it. Half-open, a failed probe is a failed probe.
+    failure: row('stays', 'impossible', 'open', 'impossible', 'stays', 'stays'),
+    timeout: row('open', 'impossible', 'open', 'impossible', 'stays', 'tells'),
+    overload: row('stays', 'impossible', 'stays', 'impossible', 'stays', 'stays'),
+    ignored: row('stays', 'impossible', 'stays', 'impossible', 'stays', 'stays'),
+    'ignored after the slow limit': row('open', 'impossible', 'open', 'impossible', 'stays', 'tells'),
+    'timeout before the slow limit': row('stays', 'impossible', 'stays', 'impossible', 'stays', 'stays'),
+    'overload after the slow limit': row('stays', 'impossible', 'stays', 'impossible', 'stays', 'stays'),
+    'success after the slow limit': row('open', 'impossible', 'open', 'impossible', 'stays', 'tells'),
+    'failure after the slow limit': row('open', 'impossible', 'open', 'impossible', 'stays', 'tells'),
+  }
+
+  test.each(cells(SETTLE_SLOW))('%s in %s: %s', (event, state, cell) => {
+    const { scene } = staged(state, { ...SLOW, failureRate: undefined } as BreakerOptions)
+    if (cell === 'impossible') return void rejected(scene.gate, scene.now)
+    const permit = admitted(scene.gate, scene.now)
+    expectCell(scene, state, cell, () => permit.settle(...result(event), scene.now))
+  })
+
+  const HANGS = {
+    'a call hangs, and the next one asks': row('open', 'impossible', 'open', 'impossible', 'stays', 'tells'),
+  }
+  test.each(cells(HANGS))('%s in %s: %s', (_, state, cell) => {
+    const { scene } = staged(state, SLOW)
+    if (cell === 'impossible') return void rejected(scene.gate, scene.now)
+    admitted(scene.gate, scene.now)
+    scene.world.advance(60)
+    expectCell(scene, state, cell, () => scene.gate.tryAcquire(ask(scene.now)))
+  })
+})
+
+describe('half-open for as long as it may be', () => {
+  const END = {
+    open: row('stays', 'stays', 'open', 'stays', 'stays', 'stays'),
+    closed: row('stays', 'stays', 'closed', 'stays', 'stays', 'stays'),
+  }
+  test.each(cells(END))('it ends %s: from %s: %s', (end, state, cell) => {
+    const { scene } = staged(state, { openFor: 2000, halfOpenAtMost: 500, halfOpenEnd: end as 'open' | 'closed' })
+    // Probes lapse before, and decide nothing.
+    if (state === 'halfOpen') admitted(scene.gate, scene.now)
+    scene.world.advance(500)
+    expect(scene.state).toBe(cell === 'stays' ? state : cell)
+    // The call that asks, and what it was asked for is of no interest here.
+    scene.gate.tryAcquire(ask(scene.now))
+    expect(scene.changes).toEqual(cell === 'stays' ? [] : [`${state} -> ${cell}`])
+  })
 })
 
 describe('the end of a permit of an older generation changes nothing', () => {

@@ -9,7 +9,9 @@ import {
   rateLimit,
   Semaphore,
   shadow,
+  Throttle,
   TokenBucket,
+  throttle,
 } from 'floodwall'
 import { gateContract } from 'floodwall/testing'
 import { describe, test } from 'vitest'
@@ -30,12 +32,16 @@ const layers: Readonly<Record<string, Layer>> = {
   'rate limit': rateLimit({ rate: 10 }),
   'rate limit below one a second': rateLimit({ rate: 0.2, burst: 3 }),
   'rate limit without a rate': rateLimit({ rate: 1, per: '1h', burst: 5 }),
+  throttle: throttle(),
+  'throttle, that judges each result and probes seldom': throttle({ atLeast: 1, probeEvery: '1h', probeShare: 0 }),
+  'throttle, with a slow limit': throttle({ k: 1, over: '5s', atLeast: 3, slowAfter: '3ms' }),
   'rate limit that charges for time': rateLimit({ rate: 100, burst: 50, charge: 'time' }),
 }
 
 const gates: Readonly<Record<string, (env: Env) => Gate>> = {
   'a Breaker made by hand': (env) => new Breaker({ consecutive: 1 }, env),
   'a Semaphore made by hand': (env) => new Semaphore({ slots: 2 }, env),
+  'a Throttle made by hand': (env) => new Throttle({ atLeast: 2 }, env),
   'a TokenBucket made by hand': (env) => new TokenBucket({ rate: 2 }, env),
 }
 

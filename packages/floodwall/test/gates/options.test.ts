@@ -40,6 +40,8 @@ const NO_SHARE = [...NO_NUMBER, -0.1, 1.0001, 50]
 
 const BREAKER: readonly Row[] = [
   ['failureRate', SHARE, [...NO_SHARE, 0]],
+  ['slowRate', SHARE, [...NO_SHARE, 0]],
+  ['errorCount', COUNT, [...NO_COUNT, 0]],
   ['over', `${SPAN}, above 0`, [...NO_SPAN, 0, '0s']],
   ['buckets', COUNT, [...NO_COUNT, 0]],
   ['buckets', 'a whole number from 1 to 65536', [65_537, 1e6]],
@@ -54,9 +56,13 @@ const BREAKER: readonly Row[] = [
   ['openAtMost', `${SPAN}, above 0`, [...NO_SPAN, 0]],
   ['healthyAfter', `${SPAN}, above 0`, [...NO_SPAN, 0]],
   ['jitter', 'a share from 0 to 1 (0.5 is 50 %)', NO_SHARE],
+  ['eager', 'true or false', ['true', 1, 0, null, {}, []]],
   ['probes', COUNT, [...NO_COUNT, 0]],
   ['probeFailureRate', SHARE, [...NO_SHARE, 0]],
   ['probeLapse', `${SPAN}, above 0`, [...NO_SPAN, 0]],
+  ['halfOpenAtMost', `${SPAN}, above 0`, [...NO_SPAN, 0]],
+  ['halfOpenEnd', 'one of "open", "closed"', ['Open', 'halfOpen', '', 1, null, {}]],
+  ['ramp', `${SPAN}, above 0`, [...NO_SPAN, 0]],
 ]
 
 const BULKHEAD: readonly Row[] = [['slots', 'a whole number from 0', NO_COUNT]]

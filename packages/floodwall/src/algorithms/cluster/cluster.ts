@@ -12,6 +12,7 @@ import { Member } from './member.ts'
 import type { Picker } from './picker.ts'
 import { Recovery } from './recovery.ts'
 import { Roster } from './roster.ts'
+import { Usable } from './usable.ts'
 import type { ClusterWatcher } from './watcher.ts'
 
 // Which of several endpoints gets this call, and which get none for now?
@@ -46,6 +47,7 @@ export class Cluster implements Refuser {
   private readonly picker: Picker
   private readonly recovery: Recovery
   private readonly roster: Roster
+  /** @internal */ readonly usable: Usable
   private readonly slowest = new WindowedMaximum(10_000)
   private watchers: readonly ClusterWatcher[] = []
   /** As the settings say, or as fits those who watch. */
@@ -74,6 +76,7 @@ export class Cluster implements Refuser {
       env.emit({ type: 'warning', at: env.now(), path: env.path, why })
     }
     this.roster = new Roster(zone, (endpoint) => this.enlist(endpoint))
+    this.usable = new Usable(this.roster)
   }
 
   private enlist(endpoint: Endpoint): Member {

@@ -148,8 +148,8 @@ export class Member implements Gate {
     return age >= this.slowStartMs ? 1 : Math.max(FIRST_SHARE, age / this.slowStartMs)
   }
 
-  /** Below the threshold errors only lower the weight. Without a recent failure nothing has to be computed. */
-  private health(now: number): number {
+  /** Below the threshold errors only lower the weight, 1 to 0.1. Without a recent failure nothing has to be computed. */
+  health(now: number): number {
     if (now - this.failedAt > LATENCY_TAU_MS) return 1
     return Math.max(LEAST_HEALTH, 1 - this.breaker.nearness(now))
   }

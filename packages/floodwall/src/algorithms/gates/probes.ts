@@ -6,6 +6,9 @@
 // 3 probes, share 0.5: two failures are certain to reach 0.5 · 3, so the second decides; two successes leave at most one failure, so the
 // second decides too. The third is not waited for. Divided, not multiplied: 0.07 · 100 is 7.000000000000001, and 7 of 100 would not do.
 //
+// With a share of slow ones the two are judged apart, as when closed: failures against one share, slow answers against the other, and a probe that
+// has been out for longer than the slow limit is slow already.
+//
 // Invariant, after every step: free + running + good + bad = size.
 
 export type Decision = 'open' | 'close' | undefined
@@ -14,17 +17,31 @@ export class Probes {
   readonly size: number
   good = 0
   bad = 0
-  private readonly share: number
+  failed = 0
+  slow = 0
+  /** Of failed ones, and of slow ones, that open. */
+  readonly share: number
+  readonly slowShare: number
   private readonly lapseMs: number
+  private readonly slowAfterMs: number
   /** The running ones: serial and start, oldest first. A handful, so that a plain array is fastest. */
   private readonly serials: number[] = []
   private readonly starts: number[] = []
   private lastSerial = 0
 
-  constructor(size: number, share: number, lapseMs: number) {
+  /** Without the last two no probe is slow. */
+  constructor(
+    size: number,
+    share: number,
+    lapseMs: number,
+    slowShare = Number.POSITIVE_INFINITY,
+    slowAfterMs = Number.POSITIVE_INFINITY,
+  ) {
     this.size = size
     this.share = share
     this.lapseMs = lapseMs
+    this.slowShare = slowShare
+    this.slowAfterMs = slowAfterMs
   }
 
   get running(): number {
@@ -70,11 +87,32 @@ export class Probes {
   }
 
   /** Counts a result; the decision as soon as it is certain. */
-  record(isGood: boolean): Decision {
-    if (isGood) this.good++
+  record(succeeded: boolean, isSlow = false): Decision {
+    if (!succeeded) this.failed++
+    if (isSlow) this.slow++
+    if (succeeded && !isSlow) this.good++
     else this.bad++
-    if (this.bad / this.size >= this.share) return 'open'
-    if ((this.size - this.good) / this.size < this.share) return 'close'
-    return undefined
+    const { size, failed, slow } = this
+    if (this.failing || slow / size >= this.slowShare) return 'open'
+    const left = size - this.good - this.bad
+    return (failed + left) / size < this.share && (slow + left) / size < this.slowShare ? 'close' : undefined
+  }
+
+  /** So many failed that it opens. */
+  get failing(): boolean {
+    return this.failed / this.size >= this.share
+  }
+
+  /** Running probes that are slow already. */
+  late(now: number): number {
+    let late = 0
+    while (late < this.starts.length && now - (this.starts[late] as number) > this.slowAfterMs) late++
+    return late
+  }
+
+  /** The slow ones and those that hang are enough to open, whatever comes of the others. */
+  hangs(now: number): boolean {
+    const late = this.late(now)
+    return late > 0 && (this.slow + late) / this.size >= this.slowShare
   }
 }

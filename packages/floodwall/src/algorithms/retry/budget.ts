@@ -1,5 +1,5 @@
 import { slotAt } from '../stats/slot.ts'
-import { TimeRing } from '../stats/time-ring.ts'
+import { RetryHistogram } from './histogram.ts'
 
 // May one more request be sent again?
 //
@@ -12,14 +12,14 @@ import { TimeRing } from '../stats/time-ring.ts'
 // included (envoy #30205), and the base is requests begun, so it does not vanish when they fail (envoy-mobile #811). What is given back
 // leaves the bucket that it was granted in: counted later it would outlive its grant, and pay for a retry that nobody saved.
 
-const REQUESTS = 0
 const BUCKETS = 10
 
 export class RetryBudget {
   private readonly ratio: number
   private readonly minimum: number
   private readonly widthMs: number
-  private readonly requests: TimeRing
+  /** The requests of the window, by the number of the try; who sends again says so here. */
+  readonly tries: RetryHistogram
   /** Grants per bucket; `slot` is the number of the current one. */
   private readonly grants: number[] = new Array<number>(BUCKETS).fill(0)
   private slot = 0
@@ -28,12 +28,12 @@ export class RetryBudget {
     this.ratio = ratio
     this.minimum = minimum
     this.widthMs = overMs / BUCKETS
-    this.requests = new TimeRing(BUCKETS, this.widthMs, 1)
+    this.tries = new RetryHistogram(overMs)
   }
 
   /** A request begins: first tries are never refused. */
   request(now: number): void {
-    this.requests.count(REQUESTS, now)
+    this.tries.count(0, now)
   }
 
   /** Takes the right to one retry; false when the budget is spent. */
@@ -59,7 +59,7 @@ export class RetryBudget {
   /** Retries that the window allows in all. */
   allowed(now: number): number {
     // Ratio 0 means no retries at all, the minimum included.
-    return this.ratio === 0 ? 0 : Math.max(this.minimum, this.ratio * this.requests.total(REQUESTS, now))
+    return this.ratio === 0 ? 0 : Math.max(this.minimum, this.ratio * this.tries.operations(now))
   }
 
   private turn(now: number): void {

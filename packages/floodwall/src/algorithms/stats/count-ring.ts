@@ -58,6 +58,19 @@ export class CountRing {
     return this.totals[lane]!
   }
 
+  /** The remembered results, oldest first, equal ones in a row as one. */
+  history(): { readonly mask: number; readonly times: number }[] {
+    const runs: { mask: number; times: number }[] = []
+    const first = this.held < this.size ? 0 : this.next
+    for (let i = 0; i < this.held; i++) {
+      const mask = this.results[(first + i) % this.size]!
+      const last = runs.at(-1)
+      if (last?.mask === mask) last.times++
+      else runs.push({ mask, times: 1 })
+    }
+    return runs
+  }
+
   clear(): void {
     this.results.fill(0)
     this.totals.fill(0)

@@ -20,7 +20,7 @@ const PER_OCTAVE = 16
 /** 2^32 - 1 us, 71.6 minutes. Longer samples are counted in the top bucket; `max` and `mean` keep them as they are. */
 const TOP_US = 4_294_967_295
 /** TOP_US has 32 bits, of which all but the first BITS + 1 are dropped by the index: 27 octaves, and two exact rows. */
-const BUCKETS = (32 - BITS + 1) * PER_OCTAVE
+export const BUCKETS: number = (32 - BITS + 1) * PER_OCTAVE
 
 /** JSON-safe. The statistics of an empty histogram are null, its counts 0. */
 export interface HistogramSnapshot {
@@ -60,8 +60,7 @@ export class Histogram {
       this.dropped++
       return
     }
-    const us = valueMs * 1000 < TOP_US ? (valueMs * 1000 + 0.5) >>> 0 : TOP_US
-    this.counts[indexOf(us)]!++
+    this.counts[bucketOf(valueMs)]!++
     this.recorded++
     this.sumMs += valueMs
     if (valueMs < this.leastMs) this.leastMs = valueMs
@@ -161,6 +160,11 @@ export class Histogram {
   }
 }
 
+/** Where a sample of `valueMs` is counted. */
+export function bucketOf(valueMs: number): number {
+  return indexOf(valueMs * 1000 < TOP_US ? (valueMs * 1000 + 0.5) >>> 0 : TOP_US)
+}
+
 /** 0 to 31 us have a bucket each; from there on every power of two is cut into PER_OCTAVE. */
 function indexOf(us: number): number {
   const shift = Math.max(0, 31 - BITS - Math.clz32(us))
@@ -177,6 +181,7 @@ function lowUs(index: number): number {
   return index < PER_OCTAVE ? index : (PER_OCTAVE + (index & (PER_OCTAVE - 1))) * widthUs(index)
 }
 
-function middleMs(index: number): number {
+/** What the samples of a bucket read as. */
+export function middleMs(index: number): number {
   return (lowUs(index) + (widthUs(index) - 1) / 2) / 1000
 }

@@ -20,6 +20,12 @@ import { slotAt } from './slot.ts'
 const MOST_BUCKETS = 65_536
 const MOST_LANES = 32
 
+/** A bucket: milliseconds since it began, and the sum of each lane. */
+export interface AgedSums {
+  readonly ageMs: number
+  readonly sums: readonly number[]
+}
+
 export class TimeRing {
   readonly buckets: number
   readonly widthMs: number
@@ -38,6 +44,8 @@ export class TimeRing {
   private slot = 0
   /** First instant of the next bucket: the hot path compares and divides nothing. At 0 the first use finds its bucket. */
   private until = 0
+  /** Where the edges are moved to, below a width: 0 but after `recall`. */
+  private shiftMs = 0
 
   /**
    * @param buckets how many, 1 to 65,536
@@ -93,8 +101,51 @@ export class TimeRing {
     this.cells.fill(0)
   }
 
+  /** What the buckets hold, oldest first, empty ones left out: how long ago each began, and its sums. */
+  history(now: number): AgedSums[] {
+    if (now >= this.until) this.turn(now)
+    const found: AgedSums[] = []
+    for (let back = this.buckets - 1; back >= 0; back--) {
+      const at = this.cellOf(back)
+      const sums = this.cells.slice(at, at + this.lanes)
+      const ageMs = Math.max(0, now - ((this.slot - back) * this.widthMs + this.shiftMs))
+      if (sums.some((sum) => sum !== 0)) found.push({ ageMs, sums })
+    }
+    return found
+  }
+
+  /**
+   * Begins anew with these buckets, of which those that have left the window are forgotten. They may come from another clock: the edges are
+   * moved to where theirs were, or results that are saved and recalled again and again would be rounded to live for ever.
+   */
+  recall(history: readonly AgedSums[], now: number): void {
+    const { cells, lanes, widthMs } = this
+    cells.fill(0)
+    const began = now - (history[0]?.ageMs ?? now)
+    this.shiftMs = began - slotAt(began, widthMs) * widthMs
+    this.turn(now)
+    for (const { ageMs, sums } of history) {
+      // By its middle: an edge could be rounded into either neighbour.
+      const back = this.slot - this.slotOf(now - ageMs + widthMs / 2)
+      if (!(back >= 0 && back < this.buckets)) continue
+      const at = this.cellOf(back)
+      for (let lane = 0; lane < lanes; lane++) cells[at + lane]! += sums[lane] ?? 0
+    }
+    this.sum()
+  }
+
+  /** The first cell of the bucket that is so many before the current one. */
+  private cellOf(back: number): number {
+    const at = this.at - back * this.lanes
+    return at > 0 ? at : at + this.buckets * this.lanes
+  }
+
+  private slotOf(now: number): number {
+    return slotAt(now - this.shiftMs, this.widthMs)
+  }
+
   private turn(now: number): void {
-    const slot = slotAt(now, this.widthMs)
+    const slot = this.slotOf(now)
     // After an infinite `now` every later one would be a step back, and the window would never move again.
     if (slot === Infinity) return
     const { cells, lanes } = this
@@ -105,7 +156,7 @@ export class TimeRing {
       for (let lane = 0; lane < lanes; lane++) cells[this.at + lane] = 0
     }
     this.slot = slot
-    this.until = (slot + 1) * this.widthMs
+    this.until = (slot + 1) * this.widthMs + this.shiftMs
     this.sum()
   }
 

@@ -1,4 +1,5 @@
 import type { Verdict } from '../../core/outcome.ts'
+import type { Memory } from './memory.ts'
 import type { Trip } from './trip.ts'
 
 // Does any of several conditions hold?
@@ -47,5 +48,14 @@ export class AnyTrip implements Trip {
 
   idle(now: number): boolean {
     return this.trips.every((trip) => trip.idle(now))
+  }
+
+  /** Each remembers something else: one has a window, another a run. */
+  remember(now: number): Memory {
+    return this.trips.reduce<Memory>((all, trip) => ({ ...all, ...trip.remember?.(now) }), {})
+  }
+
+  recall(memory: Memory, ageMs: number, now: number): void {
+    for (const trip of this.trips) trip.recall?.(memory, ageMs, now)
   }
 }

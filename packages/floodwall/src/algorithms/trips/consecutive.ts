@@ -1,4 +1,5 @@
 import type { Verdict } from '../../core/outcome.ts'
+import type { Memory } from './memory.ts'
 import type { Trip } from './trip.ts'
 
 // Did the last calls all fail?
@@ -49,5 +50,13 @@ export class Consecutive implements Trip {
 
   idle(): boolean {
     return this.run === 0
+  }
+
+  remember(): Memory {
+    return { run: this.run }
+  }
+
+  recall({ run = 0 }: Memory): void {
+    this.run = run
   }
 }

@@ -57,7 +57,7 @@ export class CostWindow {
     this.age(now)
     this.successes = this.successes * this.keep + 1
     if (this.cost === 0) return false
-    this.forget(this.keep)
+    this.fade(this.keep, true)
     return this.exceeds()
   }
 
@@ -81,7 +81,7 @@ export class CostWindow {
     const kept = power(this.keep, steps)
     // What a call that came somewhere among them is worth at their end.
     const worth = steps === 0 ? 1 : (1 - kept) / (1 - this.keep) / steps
-    if (steps > 0 && this.cost > 0) this.forget(kept)
+    if (steps > 0 && this.cost > 0) this.fade(kept, successes > 0)
     this.successes = this.successes * kept + successes * worth
     this.cost += cost * worth
     this.failures += failures * worth
@@ -124,8 +124,9 @@ export class CostWindow {
     return this.failures > this.minEvidence - 1 && this.cost > this.limit * this.successes
   }
 
-  private forget(kept: number): void {
-    const isNothing = this.cost < this.minErrorCost
+  /** What is next to nothing is forgotten by a success, never by a failure. */
+  private fade(kept: number, forgets: boolean): void {
+    const isNothing = forgets && this.cost < this.minErrorCost
     this.cost = isNothing ? 0 : this.cost * kept
     this.failures = isNothing ? 0 : this.failures * kept
   }

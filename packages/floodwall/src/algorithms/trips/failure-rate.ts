@@ -2,6 +2,8 @@ import { showMs } from '../../core/duration.ts'
 import type { Verdict } from '../../core/outcome.ts'
 import { CountRing } from '../stats/count-ring.ts'
 import { TimeRing } from '../stats/time-ring.ts'
+import { bucketsOf, type Memory, recallBuckets, recallResults, resultsOf } from './memory.ts'
+import { percent, shareOf } from './share.ts'
 import type { Trip } from './trip.ts'
 
 // Did too large a share of the calls fail lately?
@@ -68,6 +70,14 @@ export class FailureRate implements Trip {
   idle(now: number): boolean {
     return this.ring.total(CALLS, now) === 0
   }
+
+  remember(now: number): Memory {
+    return { buckets: bucketsOf(this.ring, now) }
+  }
+
+  recall({ buckets = [] }: Memory, ageMs: number, now: number): void {
+    recallBuckets(this.ring, buckets, ageMs, now)
+  }
 }
 
 /** Over the last calls, however long ago they were. */
@@ -116,16 +126,16 @@ export class FailureRateOfCalls implements Trip {
   idle(): boolean {
     return this.ring.calls === 0
   }
-}
 
-function shareOf(failures: number, calls: number): number {
-  return calls === 0 ? 0 : failures / calls
+  remember(): Memory {
+    return { results: resultsOf(this.ring) }
+  }
+
+  recall({ results = [] }: Memory): void {
+    for (const result of results) recallResults(this.ring, result)
+  }
 }
 
 function sentence(failures: number, calls: number, limit: number, window: string): string {
   return `${failures} of ${calls} calls failed ${window} (${percent(shareOf(failures, calls))}, limit ${percent(limit)})`
-}
-
-function percent(share: number): string {
-  return `${Math.round(share * 1000) / 10} %`
 }

@@ -1,8 +1,12 @@
 import type { Verdict } from '../../core/outcome.ts'
+import type { Memory } from './memory.ts'
 
 /** When should a breaker open? A trip decides; the breaker owns the states. */
 export interface Trip {
-  /** Counts one result (`success`, `failure` or `timeout`); `lane` names the method of the call, 0: unnamed. True: open now. */
+  /**
+   * Counts one result (`success`, `failure` or `timeout`); `lane` names the method of the call, 0: unnamed. For a trip that watches calls from
+   * their start, what it said then. True: open now.
+   */
   record(verdict: Verdict, tookMs: number, now: number, lane?: number): boolean
   /** Forgets all results. */
   reset(now: number): void
@@ -16,4 +20,8 @@ export interface Trip {
   explain(now: number): string
   /** True when it remembers nothing. */
   idle(now: number): boolean
+  /** What it has counted, for the next process; without it nothing is kept. */
+  remember?(now: number): Memory
+  /** Counts what was remembered `ageMs` ago, and decides nothing. For a trip that has counted nothing yet. */
+  recall?(memory: Memory, ageMs: number, now: number): void
 }
