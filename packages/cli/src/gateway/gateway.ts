@@ -1,36 +1,38 @@
-import { once } from 'node:events'
-import type { Server } from 'node:http'
-import { type AddressInfo, Server as NetServer } from 'node:net'
 import { AccessLog, type AccessLogSettings } from './access/access-log.ts'
-import { adminServer } from './admin/admin.ts'
+import { Admin } from './admin/admin.ts'
 import { Telemetry } from './admin/telemetry.ts'
-import { type Address, showAddress } from './config/address.ts'
 import type { Config } from './config/config.ts'
-import { trafficServer } from './listener/listener.ts'
+import { drain } from './drain.ts'
+import { Front } from './listener/front.ts'
 import { Peers } from './listener/peer.ts'
 import { Proxy } from './listener/proxy.ts'
 import { type Log, logEvents } from './log.ts'
+import { Reloads } from './reload/reloads.ts'
+import { inEffect, restartsFor } from './reload/restarts.ts'
 import { Site } from './site.ts'
-
-/** A client with a kept connection that has not asked for so long is not about to. */
-const IDLE_GRACE_MS = 500
-const SWEEP_MS = 50
+import { Upgrades } from './upgrades/upgrades.ts'
 
 /** What the gateway is doing. */
 export type Stage = 'starting' | 'ready' | 'draining' | 'closed'
 
-/** One gateway: a listener for traffic, one for operators, a pipeline between the clients and the upstreams. */
+/** Ending may wait for so long, and no longer: what hangs then is nobody's any more. */
+const CLOSE_WITHIN_MS = 250
+
+/** One gateway: listeners for traffic, one for operators, a pipeline between the clients and the upstreams. */
 export class Gateway {
   stage: Stage = 'starting'
+  /** What is in effect. */
+  config: Config
   readonly site: Site
   readonly telemetry: Telemetry = new Telemetry()
+  readonly reloads: Reloads = new Reloads()
   readonly peers: Peers
+  readonly upgrades: Upgrades
   readonly accessLog: AccessLog | undefined
-  private readonly config: Config
+  readonly front: Front
+  readonly admin: Admin
   private readonly log: Log
   private readonly proxy: Proxy
-  private readonly traffic: Server
-  private readonly admin: Server
   private readonly startedAt = performance.now()
 
   constructor(config: Config, log: Log) {
@@ -39,59 +41,67 @@ export class Gateway {
     this.log = log
     const fault = (error: unknown): void => log.error({ error }, 'an answer met an error of the gateway itself')
     this.site = new Site(config, fault, (made) => logEvents(made, log))
-    this.peers = new Peers(limits)
+    this.peers = new Peers(limits, config.trust)
     const { site, peers, telemetry } = this
     this.accessLog = config.accessLog === undefined ? undefined : accessLogTo(config.accessLog, log)
     const { accessLog } = this
-    this.proxy = new Proxy({ site, peers, telemetry, log, accessLog, mostHeaderLines: limits.headerCount })
-    this.traffic = trafficServer(this.proxy, peers, telemetry, limits, log)
-    this.admin = adminServer(this)
+    this.upgrades = new Upgrades(site)
+    const { upgrades } = this
+    this.proxy = new Proxy({ site, peers, telemetry, upgrades, log, accessLog })
+    this.front = new Front({ proxy: this.proxy, peers, telemetry, limits, log }, config)
+    this.admin = new Admin(this, config.admin, log)
   }
 
   get uptimeMs(): number {
     return performance.now() - this.startedAt
   }
 
-  /** Where the two listen; the ports are the real ones. */
-  get addresses(): { readonly listen: string; readonly admin: string } {
-    return { listen: urlOf(this.traffic), admin: urlOf(this.admin) }
+  /** Where clients and operators find it; the ports are the real ones. */
+  get addresses(): { readonly listen: string; readonly tls?: string; readonly admin: string } {
+    return { ...this.front.addresses, admin: this.admin.address }
   }
 
-  /** Both listen, or none: an error of either rejects. */
+  /** All listen, or none: an error of any rejects. Operators first, so that they can see that clients cannot come yet. */
   async start(): Promise<void> {
     try {
-      await listen(this.admin, this.config.admin)
-      await listen(this.traffic, this.config.listen)
+      await this.admin.open()
+      await this.front.open()
     } catch (error) {
       await this.close()
       throw error
     }
+    // It was told to end before it had begun.
+    if (this.isOver) return this.close()
     this.stage = 'ready'
     this.log.info({ ...this.addresses, upstreams: this.site.upstreams.map(({ id }) => id) }, 'ready')
+    for (const concern of this.config.concerns) this.log.warn(concern)
   }
 
-  /** Takes no new connections and lets what runs finish, for as long as the configuration says. True when nothing had to be cut. */
-  async drain(): Promise<boolean> {
+  /** Other settings, all of them or none: throws when they cannot be made. `waiting`: those that need a restart. */
+  update(config: Config): { readonly waiting: readonly string[]; readonly concerns: readonly string[] } {
+    const waiting = restartsFor(this.config, config)
+    const next = inEffect(this.config, config)
+    this.site.update(next)
+    this.front.update(next)
+    this.admin.update(next.admin)
+    this.peers.limits = next.limits
+    this.peers.trust = next.trust
+    this.config = next
+    this.reloads.succeeded(Date.now(), waiting)
+    return { waiting, concerns: config.concerns }
+  }
+
+  /**
+   * Lets what runs finish, for as long as the settings say. True when nothing had to be cut. `hurry`: takes no new connections from now on,
+   * for a person who waits for the end.
+   */
+  async drain(hurry = false): Promise<boolean> {
     this.stage = 'draining'
-    this.proxy.draining = true
-    const { drainMs } = this.config
-    this.log.info({ inFlight: this.telemetry.inFlight, withinMs: drainMs }, 'draining')
-    // Not http's close(), which cuts idle connections at once: a request may be on its way on one of them. Whoever asks now is answered, and
-    // told that it was the last time; who is still idle after a while will not ask.
-    const done = new Promise<void>((resolve) => {
-      NetServer.prototype.close.call(this.traffic, () => resolve())
-    })
-    const graceUntil = performance.now() + Math.min(IDLE_GRACE_MS, drainMs)
-    const sweep = setInterval(() => {
-      if (performance.now() >= graceUntil) this.traffic.closeIdleConnections()
-    }, SWEEP_MS)
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<false>((resolve) => {
-      timer = setTimeout(() => resolve(false), drainMs)
-    })
-    const drained = await Promise.race([done.then(() => true), late])
-    clearTimeout(timer)
-    clearInterval(sweep)
+    this.proxy.drain()
+    const { drainMs: graceMs, drainDelayMs } = this.config
+    const delayMs = hurry ? 0 : drainDelayMs
+    this.log.info({ inFlight: this.telemetry.inFlight, delayMs, withinMs: graceMs }, 'draining')
+    const drained = await drain(this.front, { delayMs, graceMs })
     if (!drained) this.log.warn({ inFlight: this.telemetry.inFlight }, 'cut what was still running')
     await this.close()
     return drained
@@ -100,31 +110,22 @@ export class Gateway {
   /** Ends everything at once. */
   async close(): Promise<void> {
     this.stage = 'closed'
-    for (const server of [this.traffic, this.admin]) {
-      server.closeAllConnections()
-      await close(server)
-    }
     this.peers.close()
-    await this.site.close()
-    await this.accessLog?.close()
+    this.upgrades.close()
+    const ended = Promise.all([this.front.cut(), this.admin.close(), this.site.close(), this.accessLog?.close()])
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_WITHIN_MS)
+    })
+    await Promise.race([ended, late])
+    clearTimeout(timer)
+  }
+
+  private get isOver(): boolean {
+    return this.stage === 'closed'
   }
 }
 
 function accessLogTo(settings: AccessLogSettings, log: Log): AccessLog {
   return new AccessLog(settings, (error) => log.error({ error }, 'the access log cannot be written'))
-}
-
-async function listen(server: Server, { host, port }: Address): Promise<void> {
-  server.listen(port, host)
-  await once(server, 'listening')
-}
-
-async function close(server: Server): Promise<void> {
-  if (!server.listening) return
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-}
-
-function urlOf(server: Server): string {
-  const { address, port } = server.address() as AddressInfo
-  return `http://${showAddress({ host: address, port })}`
 }

@@ -43,6 +43,8 @@ export function journalTo(level: LogLevel): Journal {
 /** What changes in the pipeline, as lines. Refusals come sampled: one line a second, gate and reason, with the count. */
 export function logEvents(pipeline: Pipeline, log: Log): void {
   pipeline.on((event) => {
+    // A reload is one line of its own; a pipeline in which it changed nothing has none to add.
+    if (event.type === 'reloaded' && event.changed + event.added + event.removed === 0) return
     const { type, at: _at, ...facts } = event
     log[levelOf(event)](facts, type === 'state' ? 'state changed' : type)
   })

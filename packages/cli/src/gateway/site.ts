@@ -1,18 +1,30 @@
-import type { Pipeline } from 'floodwall'
+import { balance, type Endpoint, type Pipeline, pipeline } from 'floodwall'
 import type { Config } from './config/config.ts'
 import type { Limits } from './config/limits.ts'
+import { client, wire } from './exchange/edges.ts'
 import { Route } from './routes/route.ts'
 import { Router } from './routes/router.ts'
+import { StaticLane } from './routes/static-lane.ts'
 import { UpstreamCluster } from './upstreams/cluster.ts'
 import type { Upstream } from './upstreams/upstream.ts'
 
 // What a reload may change: the routes, the clusters behind them, and which leads where.
 
+/** How often those that were taken out are looked at. */
+const SWEEP_MS = 1000
+
 export class Site {
   limits: Limits
+  /** The way of requests is told in `Forwarded`, too. */
+  forwarded: boolean
   router: Router
+  private config: Config
+  private readonly lane: StaticLane
   private byId: ReadonlyMap<string, Route>
   private byName: ReadonlyMap<string, UpstreamCluster>
+  /** Taken out, with requests that began in them. */
+  private retired: { readonly routes: readonly Route[]; readonly clusters: readonly UpstreamCluster[] }[] = []
+  private readonly timer: NodeJS.Timeout
   private readonly fault: (error: unknown) => void
   /** Hears of every pipeline that is made. */
   private readonly watch: (pipeline: Pipeline) => void
@@ -20,11 +32,15 @@ export class Site {
   constructor(config: Config, fault: (error: unknown) => void, watch: (pipeline: Pipeline) => void) {
     this.fault = fault
     this.watch = watch
+    this.config = config
     this.limits = config.limits
+    this.forwarded = config.forwarded
+    this.lane = new StaticLane(config.limits.static)
     this.byName = new Map()
     this.byId = new Map()
     this.router = new Router([])
-    this.update(config)
+    this.apply(config)
+    this.timer = setInterval(() => this.sweep(), SWEEP_MS).unref()
   }
 
   get routes(): readonly Route[] {
@@ -39,41 +55,87 @@ export class Site {
     return this.clusters.flatMap(({ upstreams }) => upstreams)
   }
 
-  /** Requests that run go on as they began; what did not change keeps its state. */
+  /**
+   * Requests that run go on as they began; what did not change keeps its state. First everything is made once for nobody, and then in place:
+   * whatever throws changes nothing.
+   */
   update(config: Config): void {
+    tryOut(config)
+    const before = this.config
+    try {
+      this.apply(config)
+    } catch (error) {
+      this.apply(before)
+      throw error
+    }
+  }
+
+  /** Ends those of the retired in which nothing runs any more. */
+  sweep(): void {
+    this.retired = this.retired.filter(({ routes, clusters }) => {
+      if (routes.some(isBusy) || clusters.some(({ busy }) => busy)) return true
+      for (const { pipeline: made } of [...routes, ...clusters]) made.close()
+      return false
+    })
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.timer)
+    const routes = [...this.routes, ...this.retired.flatMap((gone) => gone.routes)]
+    const clusters = [...this.clusters, ...this.retired.flatMap((gone) => gone.clusters)]
+    for (const { pipeline: made } of routes) made.close()
+    await Promise.all(clusters.map((cluster) => cluster.close()))
+  }
+
+  private apply(config: Config): void {
     const clusters = new Map(
       config.clusters.map((settings) => {
         const known = this.byName.get(settings.name)
         if (known === undefined)
           return [settings.name, this.seen(new UpstreamCluster(settings, config.limits, this.fault))]
-        known.update(settings)
+        known.update(settings, config.limits)
         return [settings.name, known]
       }),
     )
+    const { lane } = this
+    lane.resize(config.limits.static)
     const routes = new Map(
       config.routes.map((settings) => {
         const cluster = clusters.get(settings.cluster) as UpstreamCluster
         const known = this.byId.get(settings.id)
-        if (known === undefined) return [settings.id, this.seen(new Route(settings, cluster))]
-        known.update(settings, cluster)
-        return [settings.id, known]
+        return [settings.id, known?.reloaded(settings, cluster, lane) ?? this.seen(Route.of(settings, cluster, lane))]
       }),
     )
-    const gone = [...this.byName].filter(([name]) => !clusters.has(name))
+    const gone = {
+      routes: this.routes.filter(({ id }) => !routes.has(id)),
+      clusters: this.clusters.filter(({ name }) => !clusters.has(name)),
+    }
+    this.config = config
     this.limits = config.limits
+    this.forwarded = config.forwarded
     this.byName = clusters
     this.byId = routes
     this.router = new Router([...routes.values()])
-    for (const [, cluster] of gone) cluster.retire()
-  }
-
-  async close(): Promise<void> {
-    for (const { pipeline } of this.routes) pipeline.close()
-    await Promise.all(this.clusters.map((cluster) => cluster.close()))
+    for (const cluster of gone.clusters) cluster.retire()
+    if (gone.routes.length + gone.clusters.length > 0) this.retired.push(gone)
   }
 
   private seen<T extends { readonly pipeline: Pipeline }>(part: T): T {
     this.watch(part.pipeline)
     return part
+  }
+}
+
+function isBusy({ pipeline: made }: Route): boolean {
+  return (made.inspect()['running'] as number) > 0
+}
+
+/** Makes every layer of `config` once, and ends it: one that cannot be made is found here. */
+export function tryOut({ clusters, routes }: Config): void {
+  for (const { layers } of routes) pipeline('trial', [client, ...layers]).close()
+  for (const { targets, each, balance: options } of clusters) {
+    const endpoints = targets.map(({ id }): Endpoint => ({ id }))
+    pipeline('trial', [balance({ ...options, endpoints, each: [...each, wire] })]).close()
+    pipeline('trial', [...each, wire]).close()
   }
 }

@@ -57,16 +57,31 @@ describe('C32: clients that leave', () => {
       request.on('error', () => {})
     })
     const gateway = await startGateway({ upstreams: [origin.port], config })
-    for (const head of ['Content-Length: 1000', 'Transfer-Encoding: chunked']) {
-      const line = await wire(gateway.port, `POST / HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n5\r\nhello\r\n`)
-      const before = origin.seen.length
-      await until(() => origin.seen.length > before || origin.seen.length === 2)
+    // More than is collected before a server is asked.
+    const part = `11170\r\n${'x'.repeat(70_000)}\r\n`
+    for (const [i, head] of ['Content-Length: 200000', 'Transfer-Encoding: chunked'].entries()) {
+      const line = await wire(gateway.port, `POST / HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n${part}`)
+      await until(() => origin.seen.length === i + 1)
       line.socket.destroy()
       await until(() => origin.sockets.size === 0)
       await gateway.quiet()
     }
     expect(origin.seen).toHaveLength(2)
     expect(whole).toBe(false)
+  })
+
+  test('in the middle of a small upload: no server ever hears of it', async () => {
+    const origin = await startOrigin()
+    const gateway = await startGateway({ upstreams: [origin.port], config })
+    for (const head of ['Content-Length: 1000', 'Transfer-Encoding: chunked']) {
+      const line = await wire(gateway.port, `POST / HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n5\r\nhello\r\n`)
+      await until(async () => (await gateway.inspect()).gateway.keptBytes > 0)
+      line.socket.destroy()
+      const seen = await gateway.quiet()
+      expect(seen.pipeline.calls).toMatchObject({ success: 0, ignored: 0, failure: 0 })
+    }
+    expect((await gateway.inspect()).gateway.clientsGone).toBe(2)
+    expect(origin.seen).toHaveLength(0)
   })
 
   test('while they wait in a queue or for a retry', async () => {
@@ -153,12 +168,24 @@ describe('C32: clients that trickle', () => {
   test('an upload that stops is told so, and its upstream let go', async () => {
     const origin = await startOrigin((request) => void request.resume())
     const gateway = await startGateway({ upstreams: [origin.port], config: { ...config, limits: { idle: '1s' } } })
-    const line = await wire(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc')
+    const half = 'x'.repeat(100_000)
+    const line = await wire(gateway.port, `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n${half}`)
     await until(() => line.closed)
     expect(line.statuses).toEqual([408])
+    expect(origin.seen).toHaveLength(1)
     await until(() => origin.sockets.size === 0)
     const seen = await gateway.quiet()
     expect(seen.pipeline.calls).toMatchObject({ ignored: 1, failure: 0, timeout: 0 })
+  })
+
+  test('a small upload that stops is told so, and no server hears of it', async () => {
+    const origin = await startOrigin((request) => void request.resume())
+    const gateway = await startGateway({ upstreams: [origin.port], config: { ...config, limits: { idle: '1s' } } })
+    const line = await wire(gateway.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc')
+    await until(() => line.closed)
+    expect(line.statuses).toEqual([408])
+    expect(origin.seen).toHaveLength(0)
+    await gateway.quiet()
   })
 
   test('an upload that takes too long in all is told so', async () => {

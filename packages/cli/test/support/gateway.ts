@@ -19,7 +19,8 @@ export interface Upstream {
   readonly id: string
   readonly active: number
   readonly attempts: number
-  readonly connections: { readonly open: number; readonly waiting: number }
+  readonly redone: number
+  readonly connections: { readonly open: number; readonly waiting: number; readonly trouble?: string }
   readonly failures: Readonly<Record<string, number>>
 }
 
@@ -30,8 +31,20 @@ export interface Inspection {
     readonly inFlight: number
     readonly connections: number
     readonly clientsGone: number
+    readonly handshaking: number
+    readonly handshakesFailed: number
+    readonly connectionsRefused: number
+    readonly keptBytes: number
+    readonly upgrades: {
+      readonly open: number
+      readonly opened: number
+      readonly toServers: number
+      readonly toClients: number
+    }
     readonly requests: Readonly<Record<string, number>>
   }
+  readonly reload: { readonly done: number; readonly failed: number; readonly ok: boolean; readonly faults: string[] }
+  readonly certificates: readonly Readonly<Record<string, unknown>>[]
   readonly routes: readonly { readonly id: string; readonly cluster: string; readonly pipeline: Pipeline }[]
   readonly clusters: readonly { readonly name: string; readonly upstreams: readonly Upstream[] }[]
   /** Of the first route. */
@@ -44,11 +57,14 @@ export class Gateway {
   readonly cli: Cli
   readonly port: number
   readonly adminPort: number
+  /** Of its settings. */
+  readonly file: string
 
-  constructor(cli: Cli, port: number, adminPort: number) {
+  constructor(cli: Cli, port: number, adminPort: number, file: string) {
     this.cli = cli
     this.port = port
     this.adminPort = adminPort
+    this.file = file
   }
 
   get pid(): number {
@@ -80,7 +96,7 @@ export class Gateway {
     let seen: Inspection | undefined
     await until(async () => {
       seen = await this.inspect()
-      expect(seen.gateway).toMatchObject({ inFlight: 0, connections: kept })
+      expect(seen.gateway).toMatchObject({ inFlight: 0, connections: kept, keptBytes: 0 })
       for (const { pipeline } of seen.routes) expect(pipeline.running).toBe(0)
       for (const { active, connections } of seen.upstreams)
         expect({ active, ...connections }).toMatchObject({ active: 0, waiting: 0 })
@@ -122,7 +138,7 @@ export async function startGateway({ upstreams, config = {}, args = [] }: Start)
     return true
   })
   const { listen, admin } = ready as { listen: string; admin: string }
-  return new Gateway(cli, Number(new URL(listen).port), Number(new URL(admin).port))
+  return new Gateway(cli, Number(new URL(listen).port), Number(new URL(admin).port), file)
 }
 
 /** A file with `text`, gone with the test. */

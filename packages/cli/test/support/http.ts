@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request as send } from 'node:http'
+import { type Agent, type IncomingHttpHeaders, type OutgoingHttpHeaders, request as send } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { later } from './cleanup.ts'
 
@@ -10,6 +10,8 @@ export interface Ask {
   readonly path?: string
   readonly headers?: OutgoingHttpHeaders | readonly string[]
   readonly body?: string | Buffer
+  /** Default: a connection of its own. */
+  readonly agent?: Agent
 }
 
 export interface Answer {
@@ -21,7 +23,7 @@ export interface Answer {
   readonly bytes: number
 }
 
-/** One request on a connection of its own. */
+/** One request. */
 export async function ask(port: number, { body, ...options }: Ask = {}): Promise<Answer> {
   const request = send({ host: '127.0.0.1', port, agent: false, ...(options as object) })
   // A connection that breaks after the head is told by the response.

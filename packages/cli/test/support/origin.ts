@@ -25,8 +25,11 @@ export class Origin {
   }
 }
 
+/** Gets a connection whose client offers another protocol. */
+export type Upgrader = (request: IncomingMessage, socket: Socket, head: Buffer) => void
+
 /** An HTTP server that records what it sees and answers with `handler`; without one it says `ok`. */
-export async function startOrigin(handler?: RequestListener, port = 0): Promise<Origin> {
+export async function startOrigin(handler?: RequestListener, port = 0, upgrader?: Upgrader): Promise<Origin> {
   const sockets = new Set<Socket>()
   const server = createHttp((request, response) => {
     const { method, url, rawHeaders, headers } = request
@@ -39,6 +42,7 @@ export async function startOrigin(handler?: RequestListener, port = 0): Promise<
     })
     request.on('end', () => response.end('ok'))
   })
+  if (upgrader !== undefined) server.on('upgrade', upgrader)
   const origin = new Origin(await listen(server, sockets, port), sockets)
   return origin
 }

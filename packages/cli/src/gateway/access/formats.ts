@@ -15,29 +15,30 @@ export type Writer = (entry: Entry, withQuery: boolean) => string
 
 export const writers: Readonly<Record<Format, Writer>> = { json, combined }
 
+/** Written by hand: an object that is made to be read once costs more than the line. */
 function json(entry: Entry, withQuery: boolean): string {
-  const { at, id, trace, client, method, version, host, referrer, agent, route, upstream, attempts } = entry
-  const { status, sentBytes, code, cut, tookMs } = entry
-  return JSON.stringify({
-    time: new Date(at).toISOString(),
-    id,
-    ...(trace === '' ? {} : { trace }),
-    client,
-    method,
-    target: short(targetOf(entry, withQuery)),
-    version,
-    host: short(host),
-    ...(referrer === '' ? {} : { referrer: short(referrerOf(entry, withQuery)) }),
-    ...(agent === '' ? {} : { agent: short(agent) }),
-    route,
-    ...(upstream === '' ? {} : { upstream }),
-    attempts,
-    status,
-    bytes: sentBytes,
-    ...(code === '' ? {} : { code }),
-    ...(cut ? { cut } : {}),
-    ms: Math.round(tookMs * 100) / 100,
-  })
+  const { at, id, trace, client, method, version, host, referrer, agent, route, upstream } = entry
+  let line = `{"time":"${isoTime(at)}","id":${text(id)}`
+  if (trace !== '') line += `,"trace":${text(trace)}`
+  line += `,"client":${text(client)},"method":${text(method)},"target":${text(short(targetOf(entry, withQuery)))}`
+  line += `,"version":${text(version)},"host":${text(short(host))}`
+  if (referrer !== '') line += `,"referrer":${text(short(referrerOf(entry, withQuery)))}`
+  if (agent !== '') line += `,"agent":${text(short(agent))}`
+  line += `,"route":${text(route)}`
+  if (upstream !== '') line += `,"upstream":${text(upstream)}`
+  line += `,"attempts":${entry.attempts},"status":${entry.status},"bytes":${entry.sentBytes}`
+  if (entry.code !== '') line += `,"code":${text(entry.code)}`
+  if (entry.cut) line += ',"cut":true'
+  return `${line},"ms":${Math.round(entry.tookMs * 100) / 100}}`
+}
+
+/** As it is where nothing in it means something in JSON. */
+function text(value: string): string {
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i)
+    if (code < 0x20 || code > 0x7e || code === 0x22 || code === 0x5c) return JSON.stringify(value)
+  }
+  return `"${value}"`
 }
 
 /** The format that Apache and nginx call `combined`; the first status of a client that left is nginx's 499. */
@@ -78,16 +79,28 @@ function quoted(text: string): string {
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 let second = Number.NaN
-let secondText = ''
+let clf = ''
+/** Up to the second. */
+let iso = ''
 
-/** `10/Oct/2000:13:55:36 +0000`, made once per second. */
+/** Both forms are made once per second. */
+function begin(now: number): void {
+  if (now === second) return
+  const date = new Date(now * 1000)
+  iso = date.toISOString().slice(0, 19)
+  const [year = '', , day = ''] = iso.slice(0, 10).split('-')
+  clf = `${day}/${MONTHS[date.getUTCMonth()]}/${year}:${iso.slice(11)} +0000`
+  second = now
+}
+
+/** `10/Oct/2000:13:55:36 +0000` */
 function clfTime(at: number): string {
-  const now = Math.floor(at / 1000)
-  if (now !== second) {
-    const date = new Date(now * 1000)
-    const [year = '', , day = ''] = date.toISOString().slice(0, 10).split('-')
-    second = now
-    secondText = `${day}/${MONTHS[date.getUTCMonth()]}/${year}:${date.toISOString().slice(11, 19)} +0000`
-  }
-  return secondText
+  begin(Math.floor(at / 1000))
+  return clf
+}
+
+/** `2000-10-10T13:55:36.250Z` */
+function isoTime(at: number): string {
+  begin(Math.floor(at / 1000))
+  return `${iso}.${String(Math.floor(at) % 1000).padStart(3, '0')}Z`
 }

@@ -3,18 +3,25 @@ import type { Upstream } from '../upstreams/upstream.ts'
 
 /** What is, now, as JSON: the gateway's own facts, and those of its routes and clusters. */
 export function inspect(gateway: Gateway): object {
-  const { stage, uptimeMs, addresses, telemetry, peers, site } = gateway
+  const { stage, uptimeMs, addresses, telemetry, peers, site, front, reloads, upgrades } = gateway
   return {
     gateway: {
       stage,
       ...addresses,
       uptimeMs: Math.round(uptimeMs),
       connections: peers.size,
+      handshaking: front.handshaking,
+      connectionsRefused: telemetry.connectionsRefused,
+      handshakesFailed: telemetry.handshakesFailed,
       inFlight: telemetry.inFlight,
       clientsGone: telemetry.clientsGone,
+      keptBytes: telemetry.kept.used,
+      upgrades: { open: upgrades.open, opened: upgrades.opened, ...upgrades.bytes },
       requests: byStatus(gateway),
       turnedAway: telemetry.turnedAway.byStatus(),
     },
+    reload: reloads.inspect(),
+    certificates: front.certificates?.inspect() ?? [],
     routes: site.routes.map(({ id, config, telemetry: { requests, latency, sentBytes }, pipeline }) => ({
       id,
       cluster: config.cluster,
@@ -38,7 +45,7 @@ function byStatus({ site, telemetry }: Gateway): Record<string, number> {
   return sums
 }
 
-function upstreamNow({ id, active, attempts, connections, failures }: Upstream): object {
+function upstreamNow({ id, active, attempts, redone, connections, failures }: Upstream): object {
   const causes = Object.fromEntries([...failures].filter(([, count]) => count > 0))
-  return { id, active, attempts, connections, failures: causes }
+  return { id, active, attempts, redone, connections, failures: causes }
 }

@@ -10,6 +10,8 @@ export function metrics(gateway: Gateway): string {
   const text = new Exposition()
   traffic(text, gateway)
   latency(text, gateway)
+  doors(text, gateway)
+  tunnels(text, gateway)
   upstreams(text, gateway)
   layers(text, gateway)
   machine(text, gateway)
@@ -35,7 +37,31 @@ function traffic(text: Exposition, { telemetry, peers, stage, site, accessLog }:
     .sample(telemetry.clientsGone)
   text.metric('floodwall_answers_broken_total', 'counter', 'Answers cut in the middle because the upstream broke off.')
   for (const [cause, count] of telemetry.brokenOff) if (count > 0) text.sample(count, { cause })
+  text.metric('floodwall_kept_bytes', 'gauge', 'Of the bodies of requests, in memory.').sample(telemetry.kept.used)
   text.metric('floodwall_ready', 'gauge', '1 while new requests are taken.').sample(stage === 'ready' ? 1 : 0)
+}
+
+function doors(text: Exposition, { telemetry, front, reloads, admin }: Gateway): void {
+  text.metric('floodwall_connections_refused_total', 'counter', 'Connections beyond the limit, closed at once.')
+  text.sample(telemetry.connectionsRefused)
+  text.metric('floodwall_tls_handshakes_failed_total', 'counter', 'Broken off, too slow, or with a wrong certificate.')
+  text.sample(telemetry.handshakesFailed)
+  text.metric('floodwall_tls_certificate_expires_seconds', 'gauge', 'The first certificate to expire, as Unix time.')
+  if (front.certificates !== undefined) text.sample(front.certificates.expiresAt / 1000)
+  text.metric('floodwall_reloads_total', 'counter', 'Reloads by result; a failed one changed nothing.')
+  text.sample(reloads.done, { result: 'ok' }).sample(reloads.failed, { result: 'failed' })
+  text.metric('floodwall_reload_ok', 'gauge', '0 while the files say something that is not in effect.')
+  text.sample(reloads.ok ? 1 : 0)
+  text.metric('floodwall_admin_wrong_tokens_total', 'counter', 'Requests to this page with a wrong token.')
+  text.sample(admin.token.failures)
+}
+
+function tunnels(text: Exposition, { upgrades }: Gateway): void {
+  const { toServers, toClients } = upgrades.bytes
+  text.metric('floodwall_upgrades_open', 'gauge', 'Connections that are upgraded (WebSocket).').sample(upgrades.open)
+  text.metric('floodwall_upgrades_total', 'counter', 'The same, ever.').sample(upgrades.opened)
+  text.metric('floodwall_upgrade_bytes_total', 'counter', 'Bytes that have passed on them.')
+  text.sample(toServers, { to: 'servers' }).sample(toClients, { to: 'clients' })
 }
 
 /** Upper bounds in milliseconds, from what a cache takes to the default deadline. */
@@ -68,6 +94,8 @@ function upstreams(text: Exposition, { site }: Gateway): void {
   }
   text.metric('floodwall_upstream_attempts_total', 'counter', 'Attempts sent to each upstream, retries included.')
   each(({ attempts }) => attempts)
+  text.metric('floodwall_upstream_redone_total', 'counter', 'Sent once more: a kept connection was closed under them.')
+  each(({ redone }) => redone)
   text.metric('floodwall_upstream_in_flight', 'gauge', 'Attempts that run.')
   each(({ active }) => active)
   text.metric('floodwall_upstream_connections', 'gauge', 'Open connections to each upstream.')

@@ -1,5 +1,6 @@
 import { Histogram } from 'floodwall/stats'
 import { type Cause, causes } from '../exchange/failures.ts'
+import { KeptBytes } from '../exchange/kept-bytes.ts'
 
 // What the gateway has counted. Written on the hot path, so plain numbers in fixed places; read when somebody asks. The places come from
 // closed lists, never from what a client wrote.
@@ -59,8 +60,13 @@ export class Telemetry {
   inFlight = 0
   /** The client left while its answer was on the way, or before. */
   clientsGone = 0
+  /** Connections beyond the limit, closed at once. */
+  connectionsRefused = 0
+  /** Of TLS: broken off, too slow, or with a certificate that is not accepted. */
+  handshakesFailed = 0
   /** Answers that broke off after the head had been passed on. */
   readonly brokenOff: Map<Cause, number> = new Map(causes.map((cause) => [cause, 0]))
+  readonly kept: KeptBytes = new KeptBytes()
   /** Answered before a route was found: malformed, refused by its head, or for nobody. */
   readonly turnedAway: RequestCounts = new RequestCounts()
 }

@@ -2,8 +2,10 @@ import { type BalanceOptions, balance, ConfigError, type ConfigIssue, type Endpo
 import { parse, parseLayers } from 'floodwall/rules'
 import * as v from 'valibot'
 import { kinds, layer } from '../exchange/patience.ts'
-import { type Target, targetOf } from './address.ts'
+import { isSecure, type Target, targetOf } from './address.ts'
+import type { Credentials } from './credentials.ts'
 import type { Faults } from './faults.ts'
+import { type UpstreamTls, upstreamTlsOf, upstreamTlsOptions } from './tls-options.ts'
 import { layerList } from './words.ts'
 
 /** A group of servers that can stand in for each other, as the settings say it. */
@@ -14,6 +16,8 @@ export interface ClusterConfig {
   readonly each: readonly Layer[]
   /** How an attempt finds its server. */
   readonly balance: BalanceOptions
+  /** For targets that are spoken to in TLS; undefined: as Node does it. */
+  readonly tls: UpstreamTls | undefined
 }
 
 const MOST_TARGETS = 1000
@@ -38,13 +42,15 @@ export const balanceEntry: v.GenericSchema<Record<string, unknown> | undefined, 
   v.optional(v.looseObject({}, 'an object of options'))
 
 /** A cluster in `clusters`, by its name. */
-export const clusterOptions = v.strictObject({
+const clusterOptions = v.strictObject({
   /** The servers. */
   endpoints: targetList,
   /** Layers around each attempt; default: those of the top level. */
   endpoint: layerList,
   /** Options of the balancer. */
   balance: balanceEntry,
+  /** How "https" servers prove who they are, and the gateway to them; default: `upstreamTls` of the top level. */
+  tls: v.optional(upstreamTlsOptions),
 })
 
 /** Each server has a breaker, and 2 s to begin its answer. */
@@ -54,11 +60,18 @@ const defaultEach = (): Layer[] => [layer('breaker'), layer('timeout', { after: 
 export interface ClusterDefaults {
   readonly each: readonly Layer[]
   readonly balance: BalanceOptions
+  readonly tls: UpstreamTls | undefined
 }
 
 /** The defaults that the top level says, or ours. */
-export function clusterDefaults(endpoint: unknown, spread: unknown, faults: Faults): ClusterDefaults {
+export function clusterDefaults(
+  endpoint: unknown,
+  spread: unknown,
+  tls: UpstreamTls | undefined,
+  faults: Faults,
+): ClusterDefaults {
   return {
+    tls,
     each: faults.collect(() => layersOf(endpoint, 'endpoint', defaultEach)) ?? [],
     balance: faults.collect(() => balanceOf(spread, 'balance')) ?? {},
   }
@@ -70,6 +83,7 @@ export function clusterOf(
   given: unknown,
   path: string,
   defaults: ClusterDefaults,
+  credentials: Credentials,
   faults: Faults,
 ): ClusterConfig | undefined {
   const settings = faults.collect(() => parse(clusterOptions, given, path))
@@ -78,10 +92,15 @@ export function clusterOf(
   const each =
     endpoint === undefined ? defaults.each : faults.collect(() => layersOf(endpoint, `${path}.endpoint`, defaultEach))
   const options = spread === undefined ? defaults.balance : faults.collect(() => balanceOf(spread, `${path}.balance`))
+  let { tls } = defaults
+  if (settings.tls !== undefined) {
+    tls = upstreamTlsOf(settings.tls, `${path}.tls`, credentials, faults)
+    if (!endpoints.some(isSecure)) faults.say(`${path}.tls`, 'settings', 'a server with "https", or no "tls"')
+  }
   const twins = faults.tell(twinsIn(endpoints, `${path}.endpoints`))
   return twins || each === undefined || options === undefined
     ? undefined
-    : { name, targets: endpoints, each, balance: options }
+    : { name, targets: endpoints, each, balance: options, tls }
 }
 
 /** Layers from a document, or `otherwise` where nothing is said. */

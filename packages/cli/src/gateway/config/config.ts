@@ -3,8 +3,10 @@ import { parse } from 'floodwall/rules'
 import * as v from 'valibot'
 import type { AccessLogSettings } from '../access/access-log.ts'
 import { layer } from '../exchange/patience.ts'
+import type { Trust } from '../listener/trust.ts'
 import { accessLogOptions } from './access-log-options.ts'
-import { type Address, addressForm, addressOf, isLoopback, showAddress } from './address.ts'
+import { type Address, address, adminAddress, isSecure, showAddress, showPlace } from './address.ts'
+import { type AdminConfig, adminHost, adminOf } from './admin-options.ts'
 import {
   balanceEntry,
   type ClusterConfig,
@@ -15,11 +17,23 @@ import {
   targetList,
   twinsIn,
 } from './cluster-options.ts'
+import { Credentials } from './credentials.ts'
 import { ConfigDocument, type Fault, Misconfigured, textOf } from './document.ts'
 import { Faults } from './faults.ts'
-import { type Limits, limitOptions, span } from './limits.ts'
+import { type Limits, limitOptions, span, spanOrNone } from './limits.ts'
+import { Reading } from './reading.ts'
 import { onlyRoute, type RouteConfig, routeOf } from './route-options.ts'
-import { layerList, name } from './words.ts'
+import {
+  concernsOf,
+  type TlsConfig,
+  tlsOf,
+  tlsOptions,
+  type UpstreamTls,
+  upstreamTlsOf,
+  upstreamTlsOptions,
+} from './tls-options.ts'
+import { trustOptions } from './trust.ts'
+import { layerList, listOf, name } from './words.ts'
 
 // What the gateway is told: a file, the command line over it, and defaults that are safe with neither.
 //
@@ -33,44 +47,42 @@ export interface Flags {
   readonly admin?: string
   readonly upstream?: readonly string[]
   readonly drain?: string
+  readonly drainDelay?: string
 }
 
 export interface Config {
   readonly listen: Address
-  readonly admin: Address
+  /** Undefined: clients are spoken to in plain HTTP. */
+  readonly tls: TlsConfig | undefined
+  readonly admin: AdminConfig
   readonly clusters: readonly ClusterConfig[]
+  /** Whose word about requests of others counts. */
+  readonly trust: Trust
+  /** The way of requests is told in `Forwarded`, too. */
+  readonly forwarded: boolean
   /** The first that fits is taken. */
   readonly routes: readonly RouteConfig[]
   readonly limits: Limits
+  /** From the signal to the cut. */
   readonly drainMs: number
+  /** From the signal until no new connection is taken; at most `drainMs`. */
+  readonly drainDelayMs: number
   /** None unless asked for. */
   readonly accessLog: AccessLogSettings | undefined
+  /** What is no fault, and should be known all the same. */
+  readonly concerns: readonly string[]
 }
 
 const MOST_CLUSTERS = 100
 const MOST_ROUTES = 1000
 
-function addressThat(fits: (found: Address) => boolean, expected: string): v.GenericSchema<string, Address> {
-  return v.pipe(
-    v.string(addressForm),
-    v.rawTransform(({ dataset, addIssue, NEVER }) => {
-      const found = addressOf(dataset.value)
-      if (found !== undefined && fits(found)) return found
-      addIssue({ message: found === undefined ? addressForm : expected })
-      return NEVER
-    }),
-  )
-}
-
-const address: v.GenericSchema<string, Address> = addressThat(() => true, addressForm)
-
-const adminForm = 'a loopback address such as 127.0.0.1:9090 (the admin page has no login yet)'
-
-const adminAddress: v.GenericSchema<string, Address> = addressThat(isLoopback, adminForm)
-
-const gatewayOptions = v.strictObject({
+/** The top level of a document. */
+export const gatewayOptions = v.strictObject({
   listen: v.optional(address, '127.0.0.1:8080'),
+  tls: v.optional(tlsOptions),
   admin: v.optional(adminAddress, '127.0.0.1:9090'),
+  adminToken: v.optional(v.string('a file')),
+  adminHosts: v.optional(listOf(adminHost, 100, 'a list of hosts')),
   upstreams: v.optional(targetList),
   clusters: v.optional(
     v.pipe(
@@ -89,43 +101,104 @@ const gatewayOptions = v.strictObject({
   layers: layerList,
   endpoint: layerList,
   balance: balanceEntry,
+  upstreamTls: v.optional(upstreamTlsOptions),
+  trust: v.optional(trustOptions, []),
+  forwarded: v.optional(v.boolean('true or false'), false),
   limits: v.optional(limitOptions, {}),
   drain: v.optional(span, '10s'),
+  drainDelay: v.optional(spanOrNone),
   accessLog: v.optional(accessLogOptions),
 })
 
 /** Without a file: an operation has 10 s and three tries, where trying again is safe. */
 const defaultLayers = (): Layer[] => [layer('deadline', { within: '10s' }), layer('retry')]
 
-/** @throws Misconfigured, with every fault of file and command line */
-export function configOf(flags: Flags): Config {
-  const document = flags.config === undefined ? undefined : ConfigDocument.read(flags.config)
+/** A balancer needs a moment to see that we are not ready any more, and sends new connections until then. */
+const DRAIN_DELAY_MS = 1000
+
+/** @throws Misconfigured, with every fault of file and command line. `reading` tells which files it was made of, then too. */
+export function configOf(flags: Flags, reading: Reading = new Reading()): Config {
+  const document = flags.config === undefined ? undefined : ConfigDocument.read(flags.config, reading)
   const fromFile = document === undefined ? {} : document.value
   const fromFlags = optionsOf(flags)
   if (!isPlain(fromFile)) throw new Misconfigured(document?.faults([notAnObject(fromFile)]) ?? [])
   const options: Record<string, unknown> = { ...fromFile, ...fromFlags }
   const faults = new Faults()
   const settings = faults.collect(() => parse(gatewayOptions, options, ''))
+  const credentials = new Credentials(flags.config, reading, faults)
   // Layers too where the rest has faults already: who mends the file sees all of them at once.
   const layers = faults.collect(() => layersOf(list(options['layers']), 'layers', defaultLayers)) ?? []
-  const defaults = clusterDefaults(list(options['endpoint']), map(options['balance']), faults)
-  const clusters = settings === undefined ? [] : clustersOf(settings, defaults, faults)
+  const upstreamTls = upstreamTlsIn(settings, credentials, faults)
+  const defaults = clusterDefaults(list(options['endpoint']), map(options['balance']), upstreamTls, faults)
+  const clusters = settings === undefined ? [] : clustersOf(settings, defaults, credentials, faults)
   const routes = settings === undefined ? [] : routesOf(settings, layers, clusters, faults)
-  if (settings === undefined || faults.issues.length > 0) {
+  const tls = settings?.tls === undefined ? undefined : tlsOf(settings.tls, credentials, faults)
+  const admin = settings === undefined ? undefined : adminOf(settings, credentials, faults)
+  if (settings !== undefined) tellClashes(settings, faults)
+  if (settings === undefined || admin === undefined || faults.issues.length > 0) {
     throw new Misconfigured(faults.issues.flatMap((issue) => faultOf(issue, fromFlags, document)))
   }
-  const { listen, admin, limits, drain, accessLog } = settings
-  if (listen.port !== 0 && showAddress(listen) === showAddress(admin)) {
-    throw new Misconfigured([{ text: `admin: expected another address than listen, got ${showAddress(admin)}` }])
+  const { listen, trust, forwarded, limits, drain, drainDelay, accessLog } = settings
+  return {
+    listen,
+    tls,
+    admin,
+    clusters,
+    trust,
+    forwarded,
+    routes,
+    limits,
+    drainMs: drain,
+    drainDelayMs: drainDelay ?? Math.min(DRAIN_DELAY_MS, drain),
+    accessLog,
+    concerns: [...(tls === undefined ? [] : concernsOf(tls, Date.now())), ...trusting(clusters)],
   }
-  return { listen, admin, clusters, routes, limits, drainMs: drain, accessLog }
 }
 
 type Settings = v.InferOutput<typeof gatewayOptions>
 
+function upstreamTlsIn(
+  settings: Settings | undefined,
+  credentials: Credentials,
+  faults: Faults,
+): UpstreamTls | undefined {
+  const given = settings?.upstreamTls
+  return given === undefined ? undefined : upstreamTlsOf(given, 'upstreamTls', credentials, faults)
+}
+
+/** What is right alone and cannot be together. */
+function tellClashes({ listen, tls, admin, drain, drainDelay }: Settings, faults: Faults): void {
+  const other = tls?.listen
+  const clash = (path: string, place: string, than: Address | undefined): void => {
+    if (than !== undefined && than.port !== 0 && place === showAddress(than)) {
+      faults.say(path, JSON.stringify(place), `another address than ${than === listen ? 'listen' : 'tls.listen'}`)
+    }
+  }
+  clash('admin', showPlace(admin), listen)
+  clash('admin', showPlace(admin), other)
+  if (other !== undefined) clash('tls.listen', showAddress(other), listen)
+  if (drainDelay !== undefined && drainDelay > drain) {
+    faults.say('drainDelay', `${drainDelay} ms`, `at most "drain", which is ${drain} ms`)
+  }
+}
+
+/** Clusters whose servers may be anybody. */
+function trusting(clusters: readonly ClusterConfig[]): string[] {
+  return clusters
+    .filter(({ tls, targets }) => tls?.insecure === true && targets.some(isSecure))
+    .map(({ name }) => `tls.insecure: nobody checks who answers in the name of cluster "${name}"`)
+}
+
 /** Only those without faults: what is missing was told. */
-function clustersOf({ upstreams, clusters }: Settings, defaults: ClusterDefaults, faults: Faults): ClusterConfig[] {
-  const made = Object.entries(clusters).map(([id, given]) => clusterOf(id, given, `clusters.${id}`, defaults, faults))
+function clustersOf(
+  { upstreams, clusters }: Settings,
+  defaults: ClusterDefaults,
+  credentials: Credentials,
+  faults: Faults,
+): ClusterConfig[] {
+  const made = Object.entries(clusters).map(([id, given]) =>
+    clusterOf(id, given, `clusters.${id}`, defaults, credentials, faults),
+  )
   if (upstreams !== undefined) {
     if ('default' in clusters) {
       faults.tell([{ path: 'clusters.default', value: 'a cluster', expected: '"upstreams" or this, not both' }])
@@ -179,16 +252,18 @@ function notAnObject(value: unknown): ConfigIssue {
   return { path: '', value: shown, expected: 'settings, such as "upstreams: [http://127.0.0.1:3000]"' }
 }
 
-function optionsOf({ listen, admin, upstream, drain }: Flags): Record<string, unknown> {
-  const given = { listen, admin, upstreams: upstream, drain }
+function optionsOf({ listen, admin, upstream, drain, drainDelay }: Flags): Record<string, unknown> {
+  const given = { listen, admin, upstreams: upstream, drain, drainDelay }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
+
+const optionNames: Readonly<Record<string, string>> = { upstreams: '--upstream', drainDelay: '--drain-delay' }
 
 /** What was said on the command line has no line in the file. */
 function faultOf(issue: ConfigIssue, fromFlags: object, document: ConfigDocument | undefined): Fault[] {
   const [setting = ''] = issue.path.split(/[.[]/, 1)
   if (setting in fromFlags || (setting === 'upstreams' && document === undefined))
-    return [{ text: textOf({ ...issue, path: setting === 'upstreams' ? '--upstream' : `--${setting}` }) }]
+    return [{ text: textOf({ ...issue, path: optionNames[setting] ?? `--${setting}` }) }]
   return document === undefined ? [{ text: textOf(issue) }] : document.faults([issue])
 }
 

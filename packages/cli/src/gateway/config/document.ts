@@ -23,12 +23,12 @@ export class Misconfigured extends Error {
   readonly faults: readonly Fault[]
 
   constructor(faults: readonly Fault[]) {
-    super(faults.map(show).join('\n'))
+    super(faults.map(showFault).join('\n'))
     this.faults = faults
   }
 }
 
-function show({ place, text }: Fault): string {
+export function showFault({ place, text }: Fault): string {
   return place === undefined ? text : `${place} ${text}`
 }
 

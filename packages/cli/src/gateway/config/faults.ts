@@ -20,4 +20,9 @@ export class Faults {
     this.issues.push(...issues)
     return issues.length > 0
   }
+
+  /** One more: of which setting, what it was, and what it should have been. */
+  say(path: string, value: string, expected: string): void {
+    this.issues.push({ path, value, expected })
+  }
 }

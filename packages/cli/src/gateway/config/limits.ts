@@ -13,6 +13,15 @@ export const span: v.GenericSchema<Duration, number> = v.pipe(
   v.transform((given: Duration) => toMs(given)),
 )
 
+/** A span of 0 or more, in milliseconds. */
+export const spanOrNone: v.GenericSchema<Duration, number> = v.pipe(
+  v.custom<Duration>(
+    (given) => toMs(given) >= 0 && toMs(given) <= 86_400_000,
+    'a span such as 0, 250 (ms), "250ms" or "1.5s", at most a day',
+  ),
+  v.transform((given: Duration) => toMs(given)),
+)
+
 export const limitOptions = v.pipe(
   v.strictObject({
     /** Of a request's body. Default: no limit. */
@@ -21,6 +30,10 @@ export const limitOptions = v.pipe(
     headerBytes: v.optional(whole(1024, 1_048_576), 16_384),
     /** Lines in a request's head. Default 100. */
     headerCount: v.optional(whole(1, 10_000), 100),
+    /** Open connections of clients, at each address; more are closed at once. Default 20000. */
+    clients: v.optional(whole(1, 1_000_000), 20_000),
+    /** From a connection to the end of its TLS handshake. Default 10 s. */
+    handshake: v.optional(span, '10s'),
     /** To receive a request's head. Default 15 s. */
     head: v.optional(span, '15s'),
     /** To receive a whole request, body included. Default 5 min. */
@@ -35,17 +48,30 @@ export const limitOptions = v.pipe(
     connect: v.optional(span, '1s'),
     /** Connections to each upstream; more requests wait for one. Default 256. */
     connections: v.optional(whole(1, 65_535), 256),
+    /** Requests in flight on all static routes together. Default 128. */
+    static: v.optional(whole(1, 65_535), 128),
+    /** Of the bodies of all requests together, so much is kept in memory. Default 16 MiB. */
+    replay: v.optional(bytes, '16MiB'),
+    /** Connections that are upgraded (WebSocket) at the same time. Default 4096. */
+    upgrades: v.optional(whole(0, 1_000_000), 4096),
+    /** No byte on an upgraded connection, in either direction, for so long. Default 5 min. */
+    upgradeIdle: v.optional(span, '5m'),
   }),
-  v.transform(({ body, head, request, idle, stall, keepAlive, connect, ...counts }) => ({
-    ...counts,
-    bodyBytes: body ?? Number.POSITIVE_INFINITY,
-    headMs: head,
-    requestMs: request,
-    idleMs: idle,
-    stallMs: stall,
-    keepAliveMs: keepAlive,
-    connectMs: connect,
-  })),
+  v.transform(
+    ({ body, handshake, head, request, idle, stall, keepAlive, connect, replay, upgradeIdle, ...counts }) => ({
+      ...counts,
+      bodyBytes: body ?? Number.POSITIVE_INFINITY,
+      handshakeMs: handshake,
+      headMs: head,
+      requestMs: request,
+      idleMs: idle,
+      stallMs: stall,
+      keepAliveMs: keepAlive,
+      connectMs: connect,
+      replayBytes: replay,
+      upgradeIdleMs: upgradeIdle,
+    }),
+  ),
 )
 
 export type Limits = v.InferOutput<typeof limitOptions>

@@ -7,7 +7,7 @@ import { PathPattern, patternForm } from '../routes/path-pattern.ts'
 import { Rewrite, rewriteForm } from '../routes/rewrite.ts'
 import type { Faults } from './faults.ts'
 import { type RouteLimits, routeLimitOptions } from './limits.ts'
-import { bytes, layerList, listOf, name } from './words.ts'
+import { bytes, layerList, listOf, made, name } from './words.ts'
 
 /** What a request must be like to take a route; what is not said does not matter. */
 export interface Match {
@@ -31,25 +31,26 @@ export interface RouteConfig {
   readonly limits: RouteLimits
   /** So much of a request's body is kept, so that it can be sent a second time; 0: none. */
   readonly replayBytes: number
+  /** What may be sent a second time: idempotent methods, those with an `Idempotency-Key` too, or everything. */
+  readonly idempotent: 'methods' | 'keys' | 'always'
+  /** Protocols that a connection may change to; lower case. */
+  readonly upgrade: readonly string[]
   /** `static`: files and the like, that are only read. */
   readonly kind: 'dynamic' | 'static'
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
-function made<T>(make: (text: string) => T | undefined, form: string): v.GenericSchema<string, T> {
-  return v.pipe(
-    v.string(form),
-    v.rawTransform(({ dataset, addIssue, NEVER }) => {
-      const found = make(dataset.value)
-      if (found !== undefined) return found
-      addIssue({ message: form })
-      return NEVER
-    }),
-  )
-}
-
 const headerName = v.pipe(v.string(), v.regex(/^[!#$%&'*+.^`|~\w-]{1,100}$/, 'the name of a header'))
+
+const upgradeForm = 'true, false or protocols such as "websocket" (not "h2c" or "TLS")'
+
+/** HTTP/2 is not passed on: behind an upgrade to it the gateway would not see the requests any more. */
+const protocol = v.pipe(
+  v.string(upgradeForm),
+  v.regex(/^(?!h2|tls|http)[!#$%&'*+.^`|~\w-]{1,40}(?:\/[!#$%&'*+.^`|~\w-]{1,20})?$/i, upgradeForm),
+  v.transform((text) => text.toLowerCase()),
+)
 
 /** A route in `routes`. */
 export const routeOptions = v.strictObject({
@@ -79,6 +80,13 @@ export const routeOptions = v.strictObject({
   limits: v.optional(routeLimitOptions, {}),
   /** So much of a request's body is kept, so that what is idempotent can be tried again. Default `64KiB`; 0: none. */
   replay: v.optional(bytes, '64KiB'),
+  /**
+   * What may be sent a second time after it has begun to run: `methods`: GET, HEAD, OPTIONS, PUT, DELETE; `keys`: also what carries an
+   * `Idempotency-Key`; `always`: everything. Default `methods`.
+   */
+  idempotent: v.optional(oneOf('methods', 'keys', 'always'), 'methods'),
+  /** Protocols that connections may change to; `true`: `websocket`, `false`: none. Default true. */
+  upgrade: v.optional(v.union([v.boolean(), listOf(protocol, 10, upgradeForm)], upgradeForm), true),
   /** `static`: only read (GET and HEAD, without a body). Default `dynamic`. */
   class: v.optional(oneOf('dynamic', 'static'), 'dynamic'),
 })
@@ -95,6 +103,8 @@ export function onlyRoute(cluster: string, layers: readonly Layer[]): RouteConfi
     response: noEdits,
     limits: {},
     replayBytes: 65_536,
+    idempotent: 'methods',
+    upgrade: websocketOnly,
     kind: 'dynamic',
   }
 }
@@ -118,9 +128,15 @@ export function routeOf(
   }
   const { rewrite } = settings
   const names = settings.path?.names ?? []
-  const strange = rewrite?.names.find((used) => !names.includes(used))
-  if (strange !== undefined) {
-    issues.push({ path: `${path}.rewrite`, value: `{${strange}}`, expected: `a name in "path": ${names.join(', ')}` })
+  const tellStrange = (place: string, used: readonly string[]): void => {
+    const strange = used.find((each) => !names.includes(each))
+    if (strange === undefined) return
+    const known = names.length === 0 ? 'no names' : `a name in "path": ${names.join(', ')}`
+    issues.push({ path: `${path}.${place}`, value: `{${strange}}`, expected: known })
+  }
+  tellStrange('rewrite', rewrite?.names ?? [])
+  for (const place of ['request', 'response'] as const) {
+    tellStrange(`${place}.set`, settings[place].templates.flatMap((template) => template.names))
   }
   if (faults.tell(issues)) return undefined
   return {
@@ -141,6 +157,8 @@ export function routeOf(
     response: settings.response,
     limits: settings.limits,
     replayBytes: settings.replay,
+    idempotent: settings.idempotent,
+    upgrade: protocolsOf(settings.upgrade, settings.class),
     kind: settings.class,
   }
 }
@@ -149,4 +167,12 @@ export function routeOf(
 function methodsOf(given: readonly string[] | undefined, kind: string): ReadonlySet<string> | undefined {
   if (kind === 'static') return new Set((given ?? ['GET', 'HEAD']).filter((one) => one === 'GET' || one === 'HEAD'))
   return given === undefined ? undefined : new Set(given)
+}
+
+const websocketOnly: readonly string[] = ['websocket']
+
+/** What is static is only read, and a tunnel is more than that. */
+function protocolsOf(given: boolean | readonly string[], kind: string): readonly string[] {
+  if (typeof given === 'object') return given
+  return given && kind !== 'static' ? websocketOnly : []
 }

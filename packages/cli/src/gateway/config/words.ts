@@ -66,3 +66,16 @@ export function listOf<I, O>(
         ),
   ) as v.GenericSchema<I | readonly I[], readonly O[]>
 }
+
+/** A text from which `make` makes something; undefined: it is none. */
+export function made<T>(make: (text: string) => T | undefined, form: string): v.GenericSchema<string, T> {
+  return v.pipe(
+    v.string(form),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const found = make(dataset.value)
+      if (found !== undefined) return found
+      addIssue({ message: form })
+      return NEVER
+    }),
+  )
+}

@@ -1,11 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { answered, type Call, failed, type Outcome, type Verdict } from 'floodwall'
-import type { Client, Dispatcher } from 'undici'
-import { ResponseHead, retryAfterMs } from '../heads/response-head.ts'
+import type { Dispatcher } from 'undici'
+import { isFramed, ResponseHead, retryAfterMs } from '../heads/response-head.ts'
+import type { Connection } from '../upstreams/connection.ts'
 import type { Rider } from '../upstreams/connections.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import type { Exchange } from './exchange.ts'
-import { broken, causeOf, GivenUp, notValid, verdictOfCause, verdictOfStatus } from './failures.ts'
+import { BadAnswer, broken, causeOf, GivenUp, notValid, verdictOfCause, verdictOfStatus } from './failures.ts'
 
 // One request to one upstream: what undici calls back, and what the pipeline is told.
 //
@@ -29,6 +30,7 @@ const OVER = 4
 /** These have no body, and a length is about another answer. */
 const bodiless = (status: number): boolean => status === 204 || status === 304
 
+const badAnswer = new BadAnswer('the answer is not one that can be passed on')
 const nothing: IncomingHttpHeaders = Object.freeze({})
 const unwanted = new GivenUp('another answer was chosen, or nobody waits for one')
 
@@ -37,8 +39,8 @@ export class Attempt implements Rider {
   /** The one before, of the same exchange. */
   readonly earlier: Attempt | null
   /** @internal The connection that it has. */
-  client: Client | null = null
-  private readonly exchange: Exchange
+  connection: Connection | null = null
+  protected readonly exchange: Exchange
   readonly upstream: Upstream
   private readonly done: (outcome: Outcome<unknown>) => void
   private controller: Dispatcher.DispatchController | null = null
@@ -69,9 +71,11 @@ export class Attempt implements Rider {
     this.controller = controller
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // Interim answers say nothing about the outcome.
-    if (status < 200) return
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    // Interim answers say nothing about the outcome. But nobody has asked for another protocol.
+    if (status < 200 && status >= 100 && status !== 101) return
+    // undici ends the connection when we throw, and tells onResponseError.
+    if (status < 200 || !isFramed(headers) || linesIn(controller) > this.upstream.mostHeaderLines) throw badAnswer
     this.status = status
     this.headers = headers
     this.state = HEAD
@@ -89,7 +93,10 @@ export class Attempt implements Rider {
     if (this.state === ANSWERED && this.heldBytes > HELD_MOST) controller.pause()
   }
 
-  onResponseEnd(_controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
+  onResponseEnd(controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
+    const fault = this.connection?.fault
+    // A body that ends with its connection: undici takes a reset for the end.
+    if (fault != null) return this.onResponseError(controller, fault)
     this.upstream.free(this)
     for (const _name in trailers) this.trailers = trailers
     if (this.state === HEAD) return this.complete()
@@ -103,9 +110,10 @@ export class Attempt implements Rider {
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     const { state } = this
+    const cause = causeOf(error)
+    if (state === ASKED && cause === 'reset' && this.isStale) return this.redo()
     this.upstream.broke(this)
     if (state === OVER) return
-    const cause = causeOf(error)
     this.upstream.failed(cause)
     if (state === ASKED || state === HEAD) return this.fail(error)
     this.broken = true
@@ -123,12 +131,12 @@ export class Attempt implements Rider {
   relay(): void {
     const { exchange } = this
     if (this.broken) return exchange.answer(broken)
-    const { lines, hasLength } = new ResponseHead(this.status, this.headers)
+    const { lines, hasLength } = new ResponseHead(this.status, this.headers, exchange.peer.trusted)
     // The length is known although the upstream did not say it: then HTTP/1.0 clients can see the end, too.
     if (this.whole && !hasLength && this.trailers === null && !bodiless(this.status) && !exchange.isHead) {
       lines.push('Content-Length', String(this.heldBytes))
     }
-    exchange.route.editAnswer(lines)
+    exchange.route.editAnswer(lines, exchange.head)
     if (!exchange.writeHead(this.status, lines, this.whole)) {
       this.upstream.failed('invalid')
       this.drop('failure')
@@ -198,6 +206,32 @@ export class Attempt implements Rider {
     this.answer()
   }
 
+  /** @internal Nobody waits for anything of it. */
+  get isOver(): boolean {
+    return this.state === OVER
+  }
+
+  /**
+   * A kept connection that broke before a word of an answer: the server had closed it when the request came. That is in the nature of kept
+   * connections and no failure of the server's, but nobody knows whether it has seen the request (RFC 9112, 9.3.1).
+   */
+  private get isStale(): boolean {
+    const { connection } = this
+    return connection !== null && connection.served > 0 && !connection.heard && this.exchange.repeatable
+  }
+
+  private redo(): void {
+    this.controller = null
+    this.exchange.send(this, true)
+  }
+
+  /** The server has changed the protocol: what there is of an answer is here, and the call is held for what follows. */
+  protected tunnelled(): void {
+    this.status = 101
+    this.state = HEAD
+    this.tell()
+  }
+
   /** All of the answer is here. The head alone may be: whatever it says of a length, and whatever undici makes of that. */
   private complete(): void {
     this.whole = true
@@ -214,7 +248,7 @@ export class Attempt implements Rider {
     this.done(answered(this, this.verdict, pause))
   }
 
-  private fail(error: Error): void {
+  protected fail(error: Error): void {
     this.state = OVER
     this.forget()
     this.upstream.ended()
@@ -229,7 +263,7 @@ export class Attempt implements Rider {
   }
 
   /** The body has ended, one way or another: gives back what the call held. */
-  private settle(verdict: Verdict): void {
+  protected settle(verdict: Verdict): void {
     const { release } = this
     if (release === null) return
     this.release = null
@@ -241,6 +275,10 @@ export class Attempt implements Rider {
     this.first = null
     this.more = null
   }
+}
+
+function linesIn({ rawHeaders }: Dispatcher.DispatchController): number {
+  return Array.isArray(rawHeaders) ? rawHeaders.length / 2 : 0
 }
 
 function goOn(attempt: Attempt): void {

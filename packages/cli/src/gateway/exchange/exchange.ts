@@ -5,24 +5,23 @@ import { trailersOf } from '../heads/response-head.ts'
 import type { Peer } from '../listener/peer.ts'
 import type { Proxy } from '../listener/proxy.ts'
 import type { Route } from '../routes/route.ts'
+import { Handshake } from '../upgrades/handshake.ts'
+import type { Offer } from '../upgrades/offer.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { Attempt } from './attempt.ts'
-import { type Cause, GivenUp, problemOf, retryAfterOf, stalled } from './failures.ts'
-import type { Clock } from './patience.ts'
+import { type Cause, GivenUp, problemOf, retryAfterOf, stalled, tooLong, whyOf } from './failures.ts'
+import { ExchangeInit } from './init.ts'
+import { LINGER_BYTES, linger } from './linger.ts'
+import { Clocks } from './patience.ts'
 import type { Problem } from './problem.ts'
 import { RequestBody } from './request-body.ts'
+import { sendingTo } from './sending.ts'
 
 // One request of a client and its answer: the operation, of which attempts are the tries. It writes exactly one answer, or breaks the
 // connection: what has been passed on cannot be taken back, and a client must never take half of it for the whole.
 
-/** After an early answer the rest of an upload is read for so long: a connection that is closed on unread data loses the answer, too. */
-const LINGER_MS = 1000
-/** ... and so much of it. What is known to be shorter is simply read, and the connection goes on. */
-const LINGER_BYTES = 1024 * 1024
-
-const none: readonly Clock[] = []
 const clientLeft = new GivenUp('the client left')
-const uploadStalled = new GivenUp('the client stopped sending')
+const uploadFailed = new GivenUp('what the client sends comes to nothing')
 
 export class Exchange {
   readonly id: string
@@ -37,12 +36,16 @@ export class Exchange {
   call: Call | null = null
   /** @internal The peer's list. */ before: Exchange | null = null
   /** @internal */ after: Exchange | null = null
-  private readonly proxy: Proxy
-  private readonly response: ServerResponse
-  private readonly since: number
+  readonly proxy: Proxy
+  readonly response: ServerResponse
+  /** When its head was here. */
+  readonly since: number
   private chosen: Attempt | null = null
-  private body: RequestBody | null = null
-  private clocks: readonly Clock[] = none
+  body: RequestBody | null = null
+  /** What the client would change the connection to. */
+  offer: Offer | null = null
+  /** What stands still while the client sends; none where it has no body to send. */
+  clocks: Clocks | null = null
   private over = false
   private drains = false
   /** 0: none was written. */
@@ -75,20 +78,44 @@ export class Exchange {
     this.since = performance.now()
   }
 
+  /** Sends it through its route when its body is collected; of `expected` ones the client sends nothing before a layer has said yes. */
+  begin(expected: boolean): void {
+    if (this.head.bodyBytes === 0) return this.proxy.run(this)
+    const limits = this.proxy.bodyLimits(this.route)
+    this.clocks = new Clocks()
+    this.body = new RequestBody(this, limits, this.clocks)
+    if (expected) this.proxy.run(this)
+    else this.body.arrive(this.head.bodyBytes, () => this.proxy.run(this))
+  }
+
   get init(): Init {
-    return { idempotent: this.head.repeatable, data: this }
+    return new ExchangeInit(this)
+  }
+
+  /** Executing it once more would do no harm, and it can be sent once more. */
+  get repeatable(): boolean {
+    return !this.over && (this.body === null || this.body.repeatable) && this.route.repeats(this.head)
   }
 
   /** One try, at the upstream that the balancer chose. The work of the pipeline. */
   attempt(call: Call, done: Done): void {
-    const { head } = this
     const upstream = call.endpoint as Upstream
-    const attempt = new Attempt(this, call, upstream, done)
+    const attempt =
+      this.offer === null ? new Attempt(this, call, upstream, done) : new Handshake(this, call, upstream, done)
     this.latest = attempt
     this.attempts++
-    // Only an attempt that began reads from the body, and then it is the last: so there is one body, whole until somebody wants it.
-    if (head.bodyBytes > 0) this.body ??= new RequestBody(this.request, this.response, this)
-    upstream.dispatch({ path: head.path, method: head.method, headers: head.lines, body: this.body }, attempt)
+    upstream.begun()
+    if (this.body === null || this.body.ready) this.send(attempt)
+    else this.body.collect(() => this.send(attempt))
+  }
+
+  /** @internal `redo`: its connection was closed under it. */
+  send(attempt: Attempt, redo = false): void {
+    if (attempt.isOver) return
+    const { upstream } = attempt
+    const options = sendingTo(upstream, this)
+    if (redo) upstream.redo(options, attempt)
+    else upstream.dispatch(options, attempt)
   }
 
   /** The pipeline has cancelled this attempt. */
@@ -106,15 +133,16 @@ export class Exchange {
     }
     if (this.over) return chosen?.drop('ignored')
     this.chosen = chosen
-    if (chosen === null) this.answer(problemOf(outcome), retryAfterOf(outcome))
+    this.body?.release()
+    if (chosen === null) this.answer(problemOf(outcome), retryAfterOf(outcome), outcome)
     else chosen.relay()
   }
 
   /** The gateway's own answer. */
-  answer(problem: Problem, retryAfter?: string): void {
+  answer(problem: Problem, retryAfter?: string, outcome?: Outcome<unknown>): void {
     if (this.over) return
     const { id } = this
-    const text = problem.body(id)
+    const text = problem.body(id, outcome !== undefined && this.peer.trusted ? whyOf(outcome) : undefined)
     this.code = problem.code
     const closing = this.closing(true) || problem.closing
     const lines = problem.head(text, closing, retryAfter === undefined ? [] : ['Retry-After', retryAfter])
@@ -129,6 +157,19 @@ export class Exchange {
   /** False when the upstream's head cannot be written: then nothing has been. */
   writeHead(status: number, lines: string[], whole: boolean): boolean {
     if (this.closing(whole)) lines.push('Connection', 'close')
+    return this.put(status, lines)
+  }
+
+  /** The answer is a change of the protocol: what follows on this connection is no answer. False when the head cannot be written. */
+  changeTo(lines: string[]): boolean {
+    if (!this.put(101, lines)) return false
+    this.flushHead()
+    this.conclude()
+    this.letGo()
+    return true
+  }
+
+  private put(status: number, lines: string[]): boolean {
     lines.push('x-request-id', this.id)
     try {
       this.response.writeHead(status, lines)
@@ -156,11 +197,11 @@ export class Exchange {
 
   /** The last of the answer. */
   end(last: Buffer | null = null, trailers: IncomingHttpHeaders | null = null): void {
-    const { response, request } = this
-    if (trailers !== null) response.addTrailers(trailersOf(trailers))
+    const { response } = this
+    if (trailers !== null) response.addTrailers(trailersOf(trailers, this.peer.trusted))
     if (last !== null && !this.isHead) this.sentBytes += last.length
     this.conclude()
-    if (this.head.bodyBytes > 0 && !request.complete) this.linger(last)
+    if (this.head.bodyBytes > 0 && this.incomplete) linger(this.request, response, this.peer, last)
     else if (last === null) response.end()
     else response.end(last)
     this.letGo()
@@ -172,7 +213,7 @@ export class Exchange {
     this.proxy.tellBroken(cause)
     this.cut = true
     this.conclude()
-    this.peer.socket.resetAndDestroy()
+    this.peer.cut()
   }
 
   /** The connection of the client is gone. */
@@ -191,34 +232,34 @@ export class Exchange {
 
   /** The client has not sent all of its request. */
   get incomplete(): boolean {
-    return !this.request.complete
+    return !this.request.complete && this.body?.ended !== true
   }
 
-  track(clock: Clock): void {
-    this.clocks = [...this.clocks, clock]
-    if (this.uploading) clock.hold()
-  }
-
-  untrack(clock: Clock): void {
-    this.clocks = this.clocks.filter((other) => other !== clock)
-  }
-
-  /** Whose turn it is: the client's, to send; or the upstream's, to take it and to answer. */
-  turn(clients: boolean): void {
-    for (const clock of this.clocks) {
-      if (clients) clock.hold()
-      else clock.go()
-    }
+  /** The client sends no more, and may have left altogether: only sending tells. An answer that has begun will tell by itself. */
+  probe(): void {
+    // A 100 that nobody has asked for may be sent to everybody but HTTP/1.0, and is thrown away (RFC 9110, 15.2.1).
+    const { response, request } = this
+    if (response.socket !== null && !response.headersSent && request.httpVersionMinor !== 0) response.writeContinue()
   }
 
   /** The client has sent nothing for too long. */
   stall(): void {
+    this.giveUp(stalled)
+  }
+
+  /** What it sends is longer than was known. */
+  tooMuch(): void {
+    this.giveUp(tooLong)
+  }
+
+  /** The rest of the request will not come, or is not wanted: what was sent upstream of it must not pass for the whole. */
+  giveUp(problem: Problem): void {
     if (this.over) return
     if (this.response.headersSent) return this.peer.cut()
     const { call } = this
-    this.answer(stalled)
+    this.answer(problem)
     // After the answer: the end of a call that is cancelled would be answered, too.
-    call?.cancel(uploadStalled, 'ignored')
+    call?.cancel(uploadFailed, 'ignored')
   }
 
   private cancel(reason: GivenUp): void {
@@ -229,32 +270,10 @@ export class Exchange {
 
   /** Whether this is the last answer on its connection. `whole`: it is here already, and what is left of an upload is of no use. */
   private closing(whole: boolean): boolean {
-    const last = this.proxy.draining || (whole && this.head.bodyBytes > LINGER_BYTES && !this.request.complete)
+    const last =
+      this.proxy.draining || this.head.last || (whole && this.head.bodyBytes > LINGER_BYTES && this.incomplete)
     if (last) this.peer.closing = true
     return last
-  }
-
-  private linger(last: Buffer | null): void {
-    const { request, response, peer } = this
-    if (last === null) response.flushHeaders()
-    else response.write(last)
-    this.body?.destroy()
-    let left = LINGER_BYTES
-    const finish = (): void => {
-      clearTimeout(timer)
-      request.off('end', finish).off('close', finish).off('data', count)
-      response.end()
-      if (request.complete) return
-      peer.closing = true
-      peer.socket.destroySoon()
-    }
-    const count = (chunk: Buffer): void => {
-      left -= chunk.length
-      if (left < 0) finish()
-    }
-    const timer = setTimeout(finish, LINGER_MS)
-    request.on('end', finish).on('close', finish).on('data', count)
-    request.resume()
   }
 
   /**
@@ -266,11 +285,14 @@ export class Exchange {
     this.latest = null
     this.chosen = null
     this.call = null
+    this.body = null
+    this.clocks = null
   }
 
   private conclude(): void {
     if (this.over) return
     this.over = true
+    this.body?.destroy()
     this.peer.remove(this)
     this.proxy.concluded(this, performance.now() - this.since)
   }

@@ -1,5 +1,5 @@
 import { isTimeout, type Outcome, type Verdict } from 'floodwall'
-import { Problem } from './problem.ts'
+import { Problem, type Why } from './problem.ts'
 
 // From what happened to what is said about it: undici's errors to causes that we count, causes and outcomes to what the caller is told.
 
@@ -9,6 +9,7 @@ export const causes = [
   'unresolved',
   'unreachable',
   'connect-timeout',
+  'tls',
   'reset',
   'invalid',
   'idle',
@@ -49,14 +50,28 @@ const causeByCode: ReadonlyMap<string, Cause> = new Map<string, Cause>([
 /** Nobody wants the answer any more. Says nothing about the upstream. */
 export class GivenUp extends Error {}
 
+/** An answer that cannot be passed on, since two readers of it might disagree. */
+export class BadAnswer extends Error {}
+
 /** What kind of failure an error of undici, of a socket or of our own time limits is. */
 export function causeOf(error: unknown): Cause {
   if (isTimeout(error)) return 'timeout'
   if (error instanceof GivenUp) return 'given-up'
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  if (error instanceof BadAnswer) return 'invalid'
+  const { code, name, message } = (error ?? {}) as { code?: unknown; name?: unknown; message?: unknown }
   // It has a code only for some faults.
   if (name === 'HTTPParserError') return 'invalid'
-  return (typeof code === 'string' ? causeByCode.get(code) : undefined) ?? 'other'
+  // An answer that nobody has asked for ("bad response", "bad upgrade") has the code of a broken connection.
+  if (code === 'UND_ERR_SOCKET' && String(message).startsWith('bad ')) return 'invalid'
+  if (typeof code !== 'string') return 'other'
+  return causeByCode.get(code) ?? (isAboutTls(code) ? 'tls' : 'other')
+}
+
+/** No connection that both sides would trust: OpenSSL has a code for each thing that can be wrong with a certificate. */
+function isAboutTls(code: string): boolean {
+  return /^(?:ERR_SSL_|ERR_TLS_|EPROTO$|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_|HOSTNAME_|PATH_LENGTH_)/.test(
+    code,
+  )
 }
 
 /** What a cause says about the upstream. */
@@ -94,6 +109,7 @@ const problemByCause: Readonly<Record<Cause, Problem>> = {
   unresolved: refused,
   unreachable: refused,
   'connect-timeout': slow,
+  tls: refused,
   reset,
   invalid,
   idle: slow,
@@ -111,6 +127,11 @@ export const stalled: Problem = new Problem('upload-stalled', 'The rest of the r
   closing: true,
 })
 
+export const malformed: Problem = new Problem('bad-request', 'The request is not valid HTTP.', { closing: true })
+export const tooLong: Problem = new Problem('body-too-large', 'The body of the request is larger than it may be.', {
+  closing: true,
+})
+
 const rejected = new Map<string, Problem>()
 
 /** What the caller is told when there is no answer to pass on. */
@@ -119,6 +140,13 @@ export function problemOf(outcome: Outcome<unknown>): Problem {
   if (rejection !== undefined) return problemOfReason(rejection.reason)
   if (isTimeout(error)) return error.code === 'deadline' ? late : slow
   return problemByCause[causeOf(error)]
+}
+
+/** The same for those who are trusted: which layer, and why. */
+export function whyOf({ rejection, error }: Outcome<unknown>): Why {
+  if (rejection !== undefined) return { layer: rejection.gate.path, why: rejection.why }
+  if (isTimeout(error)) return { layer: error.path, why: `no answer within ${Math.round(error.afterMs)} ms` }
+  return { why: causeOf(error) }
 }
 
 /** The reason as a code, and nothing of which layer said so or why: that is for the admin page. */

@@ -12,9 +12,33 @@ import type { Exchange } from './exchange.ts'
 // The limit itself is the library's, run as it is: to arm it is to run it, with a `next` that only remembers how to end it.
 
 /** What stands still while it is the client's turn. */
-export interface Clock {
+interface Clock {
   hold(): void
   go(): void
+}
+
+/** Those of one exchange. */
+export class Clocks {
+  private running: readonly Clock[] = []
+  private clients = false
+
+  track(clock: Clock): void {
+    this.running = [...this.running, clock]
+    if (this.clients) clock.hold()
+  }
+
+  untrack(clock: Clock): void {
+    this.running = this.running.filter((other) => other !== clock)
+  }
+
+  /** Whose turn it is: the client's, to send; or the upstream's, to take it and to answer. */
+  turn(clients: boolean): void {
+    this.clients = clients
+    for (const clock of this.running) {
+      if (clients) clock.hold()
+      else clock.go()
+    }
+  }
 }
 
 class Patient implements Policy {
@@ -30,7 +54,7 @@ class Patient implements Policy {
 
   run(call: Call, next: Next, done: Done): void {
     const exchange = call.data as Exchange
-    if (exchange.head.bodyBytes === 0) this.limit.run(call, next, done)
+    if (exchange.head.bodyBytes === 0 || !exchange.incomplete) this.limit.run(call, next, done)
     else new Turn(this.limit, call, exchange, done).run(next)
   }
 
@@ -74,10 +98,10 @@ class Turn implements Clock {
     this.go()
     if (this.over) return
     this.begun = true
-    this.exchange.track(this)
+    this.exchange.clocks?.track(this)
     next(this.call, (outcome) => {
       this.over = true
-      this.exchange.untrack(this)
+      this.exchange.clocks?.untrack(this)
       if (this.disarm === null) this.done(outcome)
       else this.disarm(outcome)
     })

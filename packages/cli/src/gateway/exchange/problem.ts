@@ -11,7 +11,10 @@ export type Trouble =
   | 'body-too-large'
   | 'upload-stalled'
   | 'headers-too-large'
+  | 'expectation-failed'
   | 'not-implemented'
+  | 'version-not-supported'
+  | 'too-many-upgrades'
   | 'internal'
   | 'upstream-refused'
   | 'upstream-reset'
@@ -26,8 +29,11 @@ const troubles: Readonly<Record<Trouble, readonly [status: number, title: string
   'method-not-allowed': [405, 'Method not allowed'],
   'body-too-large': [413, 'The body is too large'],
   'upload-stalled': [408, 'The request did not arrive in time'],
+  'expectation-failed': [417, 'What is expected cannot be done'],
   'headers-too-large': [431, 'Too many or too large header fields'],
   'not-implemented': [501, 'Not implemented'],
+  'too-many-upgrades': [503, 'Not now'],
+  'version-not-supported': [505, 'HTTP version not supported'],
   internal: [500, 'Internal error'],
   'upstream-refused': [502, 'The server could not be reached'],
   'upstream-reset': [502, 'The server broke off'],
@@ -35,6 +41,14 @@ const troubles: Readonly<Record<Trouble, readonly [status: number, title: string
   'upstream-timeout': [504, 'The server did not answer in time'],
   deadline: [504, 'The request took too long'],
   rejected: [503, 'Not now'],
+}
+
+/** What a trusted peer is told beyond that. */
+export interface Why {
+  /** Which layer said no. */
+  readonly layer?: string
+  /** Its reason, with the numbers. */
+  readonly why: string
 }
 
 /** What the gateway itself answers. Made once per kind: the texts are constant but for the id. */
@@ -63,8 +77,9 @@ export class Problem {
     this.start = `${text.slice(0, -1)},"requestId":"`
   }
 
-  body(id: string): string {
-    return `${this.start}${id}"}\n`
+  body(id: string, why?: Why): string {
+    const more = why === undefined ? '' : `,${JSON.stringify(why).slice(1, -1)}`
+    return `${this.start}${id}"${more}}\n`
   }
 
   /** Header lines for `body`. */

@@ -1,80 +1,264 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import { GivenUp } from './failures.ts'
+import type { Exchange } from './exchange.ts'
+import type { KeptBytes } from './kept-bytes.ts'
+import type { Clocks } from './patience.ts'
 
 // The body of a request on its way up.
 //
-// Not the IncomingMessage itself: who aborts an upstream request destroys its body, and with an IncomingMessage that is the client's
-// connection, on which the answer is still to be written. And nothing is read before somebody wants it, so that a refused request costs no
-// upload and a connection that was refused leaves the body whole for the next upstream.
+// It is collected before a server is asked: a small one until it is whole, a large one until the route's bound is reached. So a client who
+// trickles holds no connection of a server's, and no slot; and what is whole can be sent again, to another server, as it is. What is larger
+// is streamed from there on: what a server has taken of it is gone.
+//
+// Servers are never given the IncomingMessage itself: who aborts an upstream request destroys its body, and with an IncomingMessage that is
+// the client's connection, on which the answer is still to be written.
 
-/** Hears whose turn it is, the client's or the upstream's, each time that it changes. */
-export interface TurnListener {
-  turn(clients: boolean): void
+export interface BodyLimits {
+  /** So much may come. */
+  readonly most: number
+  /** So much of it is kept. */
+  readonly keep: number
+  /** ... and so much of all bodies. */
+  readonly keepOfAll: number
 }
 
-export class RequestBody extends Readable {
-  private wanting = false
+/** Smaller pieces are put together: who sends single bytes shall not take more memory than he sends. */
+const SMALL = 256
+const JOINED = 4096
+
+const empty = Buffer.alloc(0)
+
+export class RequestBody {
+  /** Nothing more comes. */
+  ended = false
   private readonly request: IncomingMessage
   private readonly response: ServerResponse
-  private readonly listener: TurnListener
+  private readonly exchange: Exchange
+  private readonly limits: BodyLimits
+  private readonly kept: KeptBytes
+  private readonly clocks: Clocks
+  private pieces: Buffer[] = []
+  private taken = 0
+  private length = 0
+  /** No more is kept. */
+  private full: boolean
+  /** A server has got some of it, which is gone. */
+  private started = false
   private attached = false
+  private gone = false
+  private wanting = false
+  private waiter: (() => void) | null = null
+  private reader: Reader | null = null
 
-  constructor(request: IncomingMessage, response: ServerResponse, listener: TurnListener) {
-    super()
-    this.listener = listener
-    this.request = request
-    this.response = response
-    // Whoever reads it hears of its end otherwise, too; and when nobody does any more, an error is no news.
-    this.on('error', () => {})
+  constructor(exchange: Exchange, limits: BodyLimits, clocks: Clocks) {
+    this.exchange = exchange
+    this.request = exchange.request
+    this.response = exchange.response
+    this.kept = exchange.proxy.kept
+    this.limits = limits
+    this.clocks = clocks
+    this.full = limits.keep === 0
   }
 
-  /** The upstream wants more, and the client has not sent it. */
+  /** Somebody waits for what the client has not sent. */
   get thirsty(): boolean {
     return this.wanting
   }
 
-  override _read(): void {
+  /** Collected as far as it will be. */
+  get ready(): boolean {
+    return this.ended || this.full
+  }
+
+  /** All of it is here, and stays until {@link release}. */
+  get repeatable(): boolean {
+    return this.ended && !this.full && !this.started
+  }
+
+  /** The head is here: calls `ready` when the body is collected. */
+  arrive(bytes: number, ready: () => void): void {
+    // Most come with the head, and are told of right behind it.
+    process.nextTick(() => {
+      if (this.gone) return
+      if (this.seize(bytes)) ready()
+      else this.collect(ready)
+    })
+  }
+
+  /** Takes it when all `bytes` of it are here: then nothing has to be listened to. */
+  private seize(bytes: number): boolean {
+    const { request } = this
+    if (request.readableLength !== bytes || bytes > this.limits.keep) return false
+    if (!this.kept.take(bytes, this.limits.keepOfAll)) return false
+    this.taken = bytes
+    this.pieces = [request.read() as Buffer]
+    this.ended = true
+    // For its end to be heard by node:http, which waits for it before the next request.
+    request.resume()
+    return true
+  }
+
+  /** Calls `ready` when it is collected. */
+  collect(ready: () => void): void {
+    if (this.ready) return ready()
+    this.waiter = ready
+    this.drink()
+  }
+
+  /** For one try: all of it, or a stream of it. */
+  content(): Buffer | Readable {
+    if (!this.ended || this.started) {
+      this.reader = new Reader(this)
+      return this.reader
+    }
+    if (this.pieces.length > 1) this.pieces = [Buffer.concat(this.pieces)]
+    return this.pieces[0] ?? empty
+  }
+
+  /** Nobody will try again: what is whole is not needed any more. */
+  release(): void {
+    if (!this.started && this.ended) this.drop()
+  }
+
+  /** Nobody wants it any more. */
+  destroy(): void {
+    this.gone = true
+    this.waiter = null
+    this.want(false)
+    this.detach()
+    this.drop()
+    this.reader?.destroy()
+  }
+
+  /** @internal The server wants more. */
+  pull(reader: Reader): void {
+    if (reader !== this.reader) return
+    this.started = true
+    for (let piece = this.pieces.shift(); piece !== undefined; piece = this.pieces.shift()) {
+      this.giveBack(piece.length)
+      if (!reader.push(piece)) return
+    }
+    if (this.ended) reader.push(null)
+    else this.drink()
+  }
+
+  /** @internal The server wants no more. */
+  left(reader: Reader): void {
+    if (reader !== this.reader) return
+    this.reader = null
+    this.want(false)
+    this.detach()
+  }
+
+  private drink(): void {
     this.want(true)
     if (!this.attached) this.attach()
     this.request.resume()
-  }
-
-  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    this.want(false)
-    if (this.attached) {
-      this.request.off('data', this.onData).off('end', this.onEnd).off('close', this.onClose)
-      this.request.pause()
-    }
-    callback(error)
   }
 
   private attach(): void {
     this.attached = true
     const { request, response } = this
     // Who asked before he sends is told to go on only now: a gate that refuses saves him the upload.
-    if (request.headers.expect !== undefined && !response.headersSent) response.writeContinue()
-    request.on('data', this.onData).on('end', this.onEnd).on('close', this.onClose)
+    if (request.headers.expect !== undefined) tellToGoOn(response)
+    request.on('data', this.onData).on('end', this.onEnd)
+  }
+
+  private detach(): void {
+    if (!this.attached) return
+    this.attached = false
+    this.request.off('data', this.onData).off('end', this.onEnd)
+    this.request.pause()
   }
 
   private want(more: boolean): void {
     if (this.wanting === more) return
     this.wanting = more
-    this.listener.turn(more)
+    this.clocks.turn(more)
   }
 
-  private readonly onData = (chunk: Buffer): void => {
-    if (this.push(chunk)) return
-    this.want(false)
+  private readonly onData = (piece: Buffer): void => {
+    this.length += piece.length
+    if (this.length > this.limits.most) return this.exchange.tooMuch()
+    if (this.started) {
+      if (this.reader?.push(piece) === true) return
+      this.want(false)
+      return void this.request.pause()
+    }
+    this.add(piece)
+    if (this.length <= this.limits.keep && this.kept.take(piece.length, this.limits.keepOfAll)) {
+      this.taken += piece.length
+      return
+    }
+    this.full = true
     this.request.pause()
+    this.go()
+  }
+
+  private add(piece: Buffer): void {
+    const { pieces } = this
+    const last = pieces.length - 1
+    const before = pieces[last]
+    if (before === undefined || piece.length >= SMALL || before.length >= JOINED) pieces.push(piece)
+    else pieces[last] = Buffer.concat([before, piece])
   }
 
   private readonly onEnd = (): void => {
-    this.want(false)
-    this.push(null)
+    this.ended = true
+    if (this.started) {
+      this.want(false)
+      this.reader?.push(null)
+    } else this.go()
   }
 
-  private readonly onClose = (): void => {
-    if (!this.request.complete) this.destroy(new GivenUp('the client left in the middle of its request'))
+  private go(): void {
+    this.want(false)
+    const { waiter } = this
+    this.waiter = null
+    waiter?.()
   }
+
+  private giveBack(bytes: number): void {
+    const given = Math.min(bytes, this.taken)
+    this.taken -= given
+    this.kept.give(given)
+  }
+
+  private drop(): void {
+    this.pieces = []
+    this.giveBack(this.taken)
+  }
+}
+
+/** What one try reads. */
+class Reader extends Readable {
+  private readonly body: RequestBody
+
+  constructor(body: RequestBody) {
+    super()
+    this.body = body
+    // Whoever reads it hears of its end otherwise, too; and when nobody does any more, an error is no news.
+    this.on('error', () => {})
+  }
+
+  override _read(): void {
+    this.body.pull(this)
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.body.left(this)
+    callback(error)
+  }
+}
+
+/**
+ * Not before it is the turn of this response: node:http puts the head of a queued one before what is queued already, and the 100 would end up
+ * in the middle of the answer.
+ */
+function tellToGoOn(response: ServerResponse): void {
+  const go = (): void => {
+    if (!response.headersSent) response.writeContinue()
+  }
+  if (response.socket === null) response.once('socket', go)
+  else go()
 }

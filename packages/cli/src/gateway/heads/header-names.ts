@@ -1,3 +1,5 @@
+import { controlNames, controlPrefixes } from './control-names.ts'
+
 // What is this header line to us? Asked for every line of every message, so most lines are let through by their first letter and their
 // length, and of the others the answer is remembered per spelling.
 
@@ -14,6 +16,10 @@ export const TE = 7
 export const RETRY_AFTER = 8
 export const REQUEST_ID = 9
 export const TRACE_PARENT = 10
+/** About the way that a request has come. */
+export const FORWARDED = 11
+/** Steers those who read it: believed from trusted peers only. */
+export const CONTROL = 12
 
 type Roles = readonly (readonly [name: string, role: number])[]
 
@@ -39,17 +45,19 @@ const BITS = 31
 /** Roles by name, whatever its case. */
 export class HeaderNames {
   private readonly roles: ReadonlyMap<string, number>
-  private readonly prefix: string
+  private readonly prefixes: Roles
   private readonly spellings = new Map<string, number>()
   /** By first letter (lower case, 7 bits): the lengths of names that have a role. */
   private readonly lengths = new Int32Array(128)
 
-  /** Names that begin with `prefix` are dropped, too; '' for none. */
-  constructor(roles: Roles, prefix: string) {
+  /** `prefixes`: roles of all other names that begin so. */
+  constructor(roles: Roles, prefixes: Roles) {
     this.roles = new Map(roles)
-    this.prefix = prefix
+    this.prefixes = prefixes
     for (const [name] of roles) this.mark(name.charCodeAt(0), name.length)
-    if (prefix !== '') for (let length = prefix.length; length < BITS; length++) this.mark(prefix.charCodeAt(0), length)
+    for (const [prefix] of prefixes) {
+      for (let length = prefix.length; length < BITS; length++) this.mark(prefix.charCodeAt(0), length)
+    }
     // The usual spellings are known from the start, so that strangers' inventions cannot crowd them out.
     for (const [name] of roles) for (const spelling of [name, capitalised(name)]) this.lookUp(spelling)
   }
@@ -64,7 +72,7 @@ export class HeaderNames {
     const known = this.spellings.get(name)
     if (known !== undefined) return known
     const lower = name.toLowerCase()
-    const role = this.roles.get(lower) ?? (this.prefix !== '' && lower.startsWith(this.prefix) ? DROP : PASS)
+    const role = this.roles.get(lower) ?? this.prefixes.find(([prefix]) => lower.startsWith(prefix))?.[1] ?? PASS
     if (this.spellings.size < MOST_SPELLINGS) this.spellings.set(name, role)
     return role
   }
@@ -78,7 +86,10 @@ function capitalised(name: string): string {
   return name.replace(/(^|-)[a-z]/g, (start) => start.toUpperCase())
 }
 
-/** For requests. Every forwarding line is dropped: callers are strangers, and what they claim to have forwarded is ours to say. */
+const controls: Roles = controlNames.map((name) => [name, CONTROL])
+const controlFamilies: Roles = controlPrefixes.map((prefix) => [prefix, CONTROL])
+
+/** For requests. */
 export const requestNames: HeaderNames = new HeaderNames(
   [
     ...hopByHop,
@@ -87,18 +98,29 @@ export const requestNames: HeaderNames = new HeaderNames(
     ['content-length', LENGTH],
     // The listener has answered it, or will when the upstream reads the body.
     ['expect', DROP],
-    ['forwarded', DROP],
-    ['x-real-ip', DROP],
+    ['forwarded', FORWARDED],
+    ['x-real-ip', FORWARDED],
     ['x-request-id', REQUEST_ID],
     ['traceparent', TRACE_PARENT],
+    // RFC 9440: who showed which certificate is ours to say.
+    ['client-cert', DROP],
+    ['client-cert-chain', DROP],
+    ...controls,
   ],
-  'x-forwarded-',
+  [['x-forwarded-', FORWARDED], ...controlFamilies],
 )
 
 /** For responses. */
 export const responseNames: HeaderNames = new HeaderNames(
-  [...hopByHop, ['te', DROP], ['content-length', LENGTH], ['retry-after', RETRY_AFTER], ['x-request-id', DROP]],
-  '',
+  [
+    ...hopByHop,
+    ['te', DROP],
+    ['content-length', LENGTH],
+    ['retry-after', RETRY_AFTER],
+    ['x-request-id', DROP],
+    ...controls,
+  ],
+  controlFamilies,
 )
 
 /** The names that a `Connection` value declares to be about this connection, added to `named`; null when there is nothing beyond the usual. */

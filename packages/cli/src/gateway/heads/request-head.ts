@@ -1,10 +1,13 @@
-import type { IncomingMessage } from 'node:http'
+import { type IncomingMessage, METHODS } from 'node:http'
 import { Problem } from '../exchange/problem.ts'
 import { hostOf } from '../routes/host-pattern.ts'
+import { Claims, forward, type Sender } from './forwarding.ts'
 import {
   CODING,
   CONNECTION,
+  CONTROL,
   DROP,
+  FORWARDED,
   HOST,
   LENGTH,
   namedBy,
@@ -17,45 +20,60 @@ import {
   UPGRADE,
 } from './header-names.ts'
 import { isRequestId } from './request-ids.ts'
+import { Target } from './target.ts'
 import { traceOf } from './trace-context.ts'
 
 // What goes upstream, made from what came. Names and values stay in flat arrays: building header objects and taking them apart again
 // would cost more than the rest of the proxy. What is ambiguous is refused: two readers of one message must not disagree.
 
-const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+const USUAL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 const noHost = new Problem('bad-request', 'The request has no Host header.', { closing: true })
 const twoHosts = new Problem('bad-request', 'The request has more than one Host header.', { closing: true })
 const badHost = new Problem('bad-request', 'The Host header is not a host.', { closing: true })
-const badTarget = new Problem('bad-request', 'The request target is not a path.', { closing: true })
+const badTarget = new Problem('bad-request', 'The request target is not a path that can be passed on.', {
+  closing: true,
+})
+const wrongScheme = new Problem('bad-request', 'The target is "https", and the connection is not.', { closing: true })
+const wrongVersion = new Problem('version-not-supported', 'The gateway speaks HTTP/1.0 and HTTP/1.1.', {
+  closing: true,
+})
 const badFraming = new Problem('bad-request', 'HTTP/1.0 has no Transfer-Encoding.', { closing: true })
 const coding = new Problem('not-implemented', 'The only transfer coding here is "chunked".', { closing: true })
-const upgrade = new Problem('not-implemented', 'Connections are not upgraded here.', { closing: true })
 const noAsterisk = new Problem('not-implemented', 'The target "*" is not supported.')
 const tooMany = new Problem('headers-too-large', 'The request has too many header fields.', { closing: true })
+const tooLong = new Problem('body-too-large', 'The request has a length that nobody can count to.', { closing: true })
+const unknownMethod = new Problem('not-implemented', 'This method is not known.', { closing: true })
 export const refusedMethod: Problem = new Problem('method-not-allowed', 'This method is not passed on.', {
   closing: true,
-  lines: ['Allow', METHODS],
+  lines: ['Allow', USUAL_METHODS],
 })
 
-/** RFC 3986 authority without userinfo: a value that is passed on as X-Forwarded-Host must not carry anything else. */
-const AUTHORITY = /^[\w.~!$&'()*+,;=%:[\]-]*$/
+/** What a host may look like, port included: a name or an address, and nothing that would mean something elsewhere. */
+const AUTHORITY = /^(?:[a-z0-9_][\w.-]{0,253}|\[[0-9a-f:.]{2,45}\])(?::\d{0,5})?$/i
 
-/** Safe to repeat without harm (RFC 9110, 9.2.2). */
+/** Those that are passed on. The parser knows more, of other protocols. */
+const methods: ReadonlySet<string> = new Set(METHODS.filter((name) => !['CONNECT', 'SOURCE', 'TRACE'].includes(name)))
+
 const traceNames: ReadonlySet<string> = new Set(['traceparent', 'tracestate'])
 
+/** Safe to repeat without harm (RFC 9110, 9.2.2). */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 export class RequestHead {
   readonly method: string
   /** As `hostOf` says it; '' where there is none. */
   readonly host: string
-  /** The path, normalised, without the query. */
-  readonly pathname: string
-  /** With its question mark; '' where there is none. */
-  readonly query: string
+  /** What it is about, and whether all would agree. */
+  readonly target: Target
+  /** Whom it is for: the sender, or who he says, if he is trusted. An address. */
+  client = ''
   /** What the server is asked for. */
   path: string
+  /** The client has said that it is the last one on its connection. */
+  last = false
+  /** What the client would change the protocol to, as it says it, in lower case; '' for nothing. */
+  offer = ''
   /** The name that it came with; '' for none, and for one that is no name. */
   given = ''
   /** The trace it belongs to; '' for none. */
@@ -70,43 +88,56 @@ export class RequestHead {
   private constructor(
     method: string,
     host: string,
-    path: string,
+    target: Target,
     raw: readonly string[],
     lines: string[],
     bodyBytes: number,
   ) {
-    const mark = path.indexOf('?')
     this.method = method
     this.host = host
-    this.pathname = mark < 0 ? path : path.slice(0, mark)
-    this.query = mark < 0 ? '' : path.slice(mark)
-    this.path = path
+    this.target = target
+    this.path = target.path
     this.raw = raw
     this.lines = lines
     this.bodyBytes = bodyBytes
   }
 
-  /** A body cannot be sent a second time: it has been streamed away. */
-  get repeatable(): boolean {
-    return this.bodyBytes === 0 && idempotent.has(this.method)
+  /** The path, normalised, without the query. */
+  get pathname(): string {
+    return this.target.pathname
   }
 
-  /** `client` is the address that the connection comes from. */
-  static of(request: IncomingMessage, client: string, mostLines: number): RequestHead | Problem {
+  /** Its method does no harm when it runs twice. */
+  get idempotent(): boolean {
+    return idempotent.has(this.method)
+  }
+
+  /** `name` in lower case. */
+  has(name: string): boolean {
+    return this.raw.some((text, i) => i % 2 === 0 && text.toLowerCase() === name)
+  }
+
+  /** `standard`: the way that it came is told in `Forwarded`, too. */
+  static of(request: IncomingMessage, sender: Sender, mostLines: number, standard: boolean): RequestHead | Problem {
     const raw = request.rawHeaders
     const verb = request.method as string
-    if (verb === 'TRACE' || verb === 'CONNECT') return refusedMethod
+    // The parser lets HTTP/2.0 pass, and takes `GET /x` without a version for HTTP/0.9, going on with lines that it has no names for.
+    if (request.httpVersionMajor !== 1) return wrongVersion
+    if (!methods.has(verb)) return verb === 'TRACE' || verb === 'CONNECT' ? refusedMethod : unknownMethod
     if (raw.length > 2 * mostLines) return tooMany
-    const path = pathOf(request.url as string)
-    if (path === undefined) return request.url === '*' ? noAsterisk : badTarget
+    const target = Target.of(request.url as string)
+    if (target === undefined) return request.url === '*' && verb === 'OPTIONS' ? noAsterisk : badTarget
 
     const lines: string[] = []
     let host: string | undefined
     let bodyBytes = 0
     let named: Set<string> | null = null
     let protocol: string | undefined
+    let offer = ''
     let id = ''
+    let last = false
     let trace: string | undefined
+    let claims: Claims | null = null
     for (let i = 0; i < raw.length; i += 2) {
       const name = raw[i] as string
       const value = raw[i + 1] as string
@@ -121,11 +152,13 @@ export class RequestHead {
           break
         case CONNECTION:
           named = namedBy(value, named)
+          last ||= value === 'close' || named?.has('close') === true
           break
         case LENGTH:
           // The parser has made sure that it is one, a number, and alone.
           lines.push(name, value)
           bodyBytes = Number(value)
+          if (bodyBytes > Number.MAX_SAFE_INTEGER) return tooLong
           break
         case CODING:
           if (request.httpVersionMinor === 0) return badFraming
@@ -134,7 +167,13 @@ export class RequestHead {
           bodyBytes = Number.POSITIVE_INFINITY
           break
         case TE:
-          if (value.toLowerCase().includes('trailers')) lines.push('te', 'trailers')
+          if (wantsTrailers(value)) lines.push('te', 'trailers')
+          break
+        case FORWARDED:
+          if (sender.trusted) (claims ??= new Claims()).add(name, value)
+          break
+        case CONTROL:
+          if (sender.trusted) lines.push(name, value)
           break
         case REQUEST_ID:
           id = isRequestId(value) ? value : ''
@@ -145,7 +184,7 @@ export class RequestHead {
           lines.push(name, value)
           break
         case UPGRADE:
-          protocol = value
+          protocol = protocol === undefined ? value : `${protocol},${value}`
           break
         case DROP:
           break
@@ -154,31 +193,34 @@ export class RequestHead {
     // HTTP/1.0 knows no Host.
     if (host === undefined && request.httpVersionMinor !== 0) return noHost
     if (host !== undefined && !AUTHORITY.test(host)) return badHost
+    if (target.authority !== undefined) {
+      // What the line says does not count, then (RFC 9112, 3.2.2). It is not passed on either, so nobody can take it for the truth.
+      host = target.authority
+      if (!AUTHORITY.test(host)) return badTarget
+      if (target.secure && !sender.secure && !sender.trusted) return wrongScheme
+    }
     if (named !== null) {
-      // h2c is an offer that may be ignored (RFC 9110, 7.8); of all others the caller would wait for the new protocol.
-      if (protocol !== undefined && named.has('upgrade') && protocol.toLowerCase() !== 'h2c') return upgrade
+      // In HTTP/1.0 it is no offer (RFC 9110, 7.8).
+      if (protocol !== undefined && named.has('upgrade') && request.httpVersionMinor !== 0)
+        offer = protocol.toLowerCase()
       removeNamed(lines, named)
     }
     // A server should not have to guess what it means, and a state without a parent means nothing.
     if (trace === '') removeNamed(lines, traceNames)
-    lines.push('x-forwarded-for', client, 'x-forwarded-proto', 'http')
-    if (host !== undefined) lines.push('x-forwarded-host', host)
+    const asked = host ?? ''
+    const client = forward(lines, sender, asked, claims, standard)
     lines.push('via', request.httpVersionMinor === 0 ? '1.0 floodwall' : '1.1 floodwall')
-    const head = new RequestHead(verb, host === undefined ? '' : hostOf(host), path, raw, lines, bodyBytes)
+    const head = new RequestHead(verb, hostOf(asked), target, raw, lines, bodyBytes)
+    head.client = client
+    head.last = last
+    head.offer = offer
     head.given = id
     head.trace = trace ?? ''
     return head
   }
 }
 
-/**
- * The path to ask the upstream for. Where that is, is never the caller's choice: of an absolute target only the path counts, and `//evil`
- * is a path like any other, since it is not resolved against anything.
- */
-function pathOf(target: string): string | undefined {
-  if (target.charCodeAt(0) === 47) return target
-  const absolute = /^https?:\/\/[^/?#]*/i.exec(target)
-  if (absolute === null) return undefined
-  const rest = target.slice(absolute[0].length)
-  return rest.charCodeAt(0) === 47 ? rest : `/${rest}`
+/** RFC 9110, 10.1.4: of all that may stand there, only this concerns more than one connection. */
+function wantsTrailers(value: string): boolean {
+  return value === 'trailers' || value.split(',').some((each) => each.trim().toLowerCase() === 'trailers')
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { CONNECTION, LENGTH, namedBy, PASS, RETRY_AFTER, removeNamed, responseNames } from './header-names.ts'
+import { CONNECTION, CONTROL, LENGTH, namedBy, PASS, RETRY_AFTER, removeNamed, responseNames } from './header-names.ts'
 
 // What the caller gets of the upstream's head. The same rules as for requests: what speaks about the connection between the gateway and the
 // upstream ends here, the rest passes line by line.
@@ -17,7 +17,8 @@ export class ResponseHead {
   /** The upstream has said how long the body is. */
   readonly hasLength: boolean
 
-  constructor(status: number, headers: IncomingHttpHeaders) {
+  /** `trusted`: what steers its reader is told, too. */
+  constructor(status: number, headers: IncomingHttpHeaders, trusted: boolean) {
     const lines: string[] = []
     let hasLength = false
     let named: Set<string> | null = null
@@ -26,8 +27,10 @@ export class ResponseHead {
       switch (responseNames.role(name)) {
         case PASS:
         case RETRY_AFTER:
-          if (typeof value === 'string') lines.push(name, value)
-          else for (const each of value) lines.push(name, each)
+          push(lines, name, value)
+          break
+        case CONTROL:
+          if (trusted) push(lines, name, value)
           break
         case LENGTH:
           if (status === NO_CONTENT) break
@@ -42,15 +45,50 @@ export class ResponseHead {
       }
     }
     if (named !== null) removeNamed(lines, named)
+    lines.push('via', '1.1 floodwall')
     this.status = status
     this.lines = lines
     this.hasLength = hasLength
   }
 }
 
-/** What may follow a body: the same rules again. */
-export function trailersOf(trailers: IncomingHttpHeaders): [name: string, value: string][] {
-  const { lines } = new ResponseHead(200, trailers)
+function push(lines: string[], name: string, value: string | string[]): void {
+  if (typeof value === 'string') lines.push(name, value)
+  else for (const each of value) lines.push(name, each)
+}
+
+/**
+ * Whether it is certain where the body ends, and how to read it. undici takes other codings than `chunked` for no coding at all, and two
+ * times chunked for once.
+ */
+export function isFramed(headers: IncomingHttpHeaders): boolean {
+  const coding = headers['transfer-encoding'] as string | string[] | undefined
+  return coding === undefined || coding === 'chunked' || String(coding).toLowerCase() === 'chunked'
+}
+
+/** More than this is no trailer section. */
+const MOST_TRAILERS = 100
+
+/**
+ * Frames, routes, authenticates, or says how to read what was read already: meaningless behind a body, or an attempt to change the head after
+ * it was judged (RFC 9110, 6.5.1).
+ */
+const neverTrailers: ReadonlySet<string> = new Set([
+  ...['age', 'authorization', 'cache-control', 'content-encoding', 'content-length', 'content-range', 'content-type'],
+  ...['date', 'expires', 'host', 'location', 'max-forwards', 'pragma', 'range', 'retry-after', 'set-cookie', 'vary'],
+  ...['via', 'warning', 'www-authenticate'],
+])
+
+/** What may follow a body: pairs of name and value. */
+export function trailersOf(trailers: IncomingHttpHeaders, trusted: boolean): [name: string, value: string][] {
+  const lines: string[] = []
+  for (const name in trailers) {
+    const role = responseNames.role(name)
+    if ((role === PASS || (role === CONTROL && trusted)) && !neverTrailers.has(name)) {
+      push(lines, name, trailers[name] as string | string[])
+    }
+  }
+  if (lines.length > 2 * MOST_TRAILERS) return []
   const pairs: [string, string][] = []
   for (let i = 0; i < lines.length; i += 2) pairs.push([lines[i] as string, lines[i + 1] as string])
   return pairs
@@ -59,7 +97,15 @@ export function trailersOf(trailers: IncomingHttpHeaders): [name: string, value:
 /** Longest pause that an upstream may ask for: a hostile or mistaken one must not silence a caller for ever. */
 const LONGEST_PAUSE_S = 300
 
-/** What `Retry-After` asks for, in milliseconds; 0 when it does not ask, or in a way that is not a whole number of seconds. */
-export function retryAfterMs({ 'retry-after': value }: IncomingHttpHeaders): number {
-  return value !== undefined && /^\d{1,9}$/.test(value) ? Math.min(Number(value), LONGEST_PAUSE_S) * 1000 : 0
+const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/
+
+/** What `Retry-After` asks for, in milliseconds, at most five minutes; 0 when it does not ask, or not in one of the two ways of RFC 9110. */
+export function retryAfterMs({ 'retry-after': value, date }: IncomingHttpHeaders): number {
+  if (value === undefined) return 0
+  if (/^\d{1,9}$/.test(value)) return Math.min(Number(value), LONGEST_PAUSE_S) * 1000
+  if (!HTTP_DATE.test(value)) return 0
+  // By the server's own clock where it tells it: ours may be another.
+  const now = date !== undefined && HTTP_DATE.test(date) ? Date.parse(date) : Date.now()
+  const pause = Date.parse(value) - now
+  return pause > 0 ? Math.min(pause, LONGEST_PAUSE_S * 1000) : 0
 }

@@ -1,20 +1,31 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { Server as SecureServer, TLSSocket } from 'node:tls'
 import type { Telemetry } from '../admin/telemetry.ts'
 import type { Limits } from '../config/limits.ts'
+import { malformed } from '../exchange/failures.ts'
 import { Problem } from '../exchange/problem.ts'
 import { refusedMethod } from '../heads/request-head.ts'
 import type { Log } from '../log.ts'
+import { hearAgain } from '../upgrades/hear-again.ts'
+import type { Carriers } from './carriers.ts'
+import type { Certificates } from './certificates.ts'
 import type { Peers } from './peer.ts'
 import type { Proxy } from './proxy.ts'
 
 // The server that faces the clients. node:http parses; what it lets through and should not is refused in request-head.ts.
 
-const malformed = new Problem('bad-request', 'The request is not valid HTTP.', { closing: true })
 const tooLarge = new Problem('headers-too-large', 'The header fields are too large.', { closing: true })
 const tooSlow = new Problem('upload-stalled', 'The request did not arrive in time.', { closing: true })
 
+const unexpected = new Problem('expectation-failed', 'The only expectation that is known here is 100-continue.', {
+  closing: true,
+})
+
 const LATE = 'ERR_HTTP_REQUEST_TIMEOUT'
+/** The connection has ended in the middle of a message. */
+const CUT_OFF = 'HPE_INVALID_EOF_STATE'
 
 const problemByCode: ReadonlyMap<string, readonly [Problem, string]> = new Map([
   ['HPE_HEADER_OVERFLOW', [tooLarge, 'Request Header Fields Too Large']],
@@ -24,47 +35,102 @@ const problemByCode: ReadonlyMap<string, readonly [Problem, string]> = new Map([
 /** How often the limits on slow requests are looked at: they may be late by so much. */
 const CHECK_EVERY_MS = 2000
 
-/** A listener that is not listening yet. */
-export function trafficServer(proxy: Proxy, peers: Peers, telemetry: Telemetry, limits: Limits, log: Log): Server {
-  const server = createServer({
+/** What a listener needs to know. */
+export interface Ground {
+  readonly proxy: Proxy
+  readonly peers: Peers
+  readonly telemetry: Telemetry
+  readonly limits: Limits
+  readonly log: Log
+}
+
+/** A server that is not listening yet, and the connections beneath it; `certificates`: it speaks TLS. */
+export function trafficServer(ground: Ground, carriers: Carriers, certificates?: Certificates): Server {
+  const { proxy, peers, telemetry, limits, log } = ground
+  const options = {
     // Never the lenient parser, whatever the process was started with: it is how requests are smuggled.
     insecureHTTPParser: false,
     // Checked by us, who can say what is wrong.
     requireHostHeader: false,
     maxHeaderSize: limits.headerBytes,
-    // From the first byte to the last of the head, and of the whole request.
-    headersTimeout: Math.min(limits.headMs, limits.requestMs),
-    requestTimeout: limits.requestMs,
     connectionsCheckingInterval: CHECK_EVERY_MS,
-    // Longer than the 60 s of usual balancers: whoever closes first meets no request that is on its way.
-    keepAliveTimeout: limits.keepAliveMs,
     noDelay: true,
-  })
+  }
+  const server =
+    certificates === undefined
+      ? createServer(options)
+      : createSecureServer({ ...options, ...certificates.options(limits.handshakeMs) })
+  if (certificates !== undefined) certificates.serve(server as SecureServer)
+  setLimits(server, limits)
   // Node 20 shows the first 1,000 lines and drops the rest in silence. We want to see them all, and refuse.
   server.maxHeadersCount = 0
-  server.on('connection', (socket) => peers.admit(socket))
+  // Who has said all may still listen: node:http would cut his answer off.
+  ;(server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true
+  server.on('drop', () => {
+    telemetry.connectionsRefused++
+  })
+  if (certificates === undefined) server.on('connection', (socket) => peers.admit(socket))
+  else {
+    server.on('connection', (socket) => carriers.add(socket))
+    ;(server as SecureServer).on('secureConnection', (socket) => {
+      const peer = peers.admit(socket, carriers.beneath(socket))
+      if (!isImpostor(socket)) return
+      telemetry.handshakesFailed++
+      // What it may have asked for already is not heard.
+      peer.closing = true
+      socket.destroy()
+    })
+  }
   server.on('request', (request, response) => proxy.handle(request, response))
   // Without this node:http would ask for the body before a gate has said yes.
-  server.on('checkContinue', (request, response) => proxy.handle(request, response))
+  server.on('checkContinue', (request, response) => proxy.handle(request, response, true))
+  // Anything but 100-continue. node:http would answer by itself, without a word.
+  server.on('checkExpectation', (request, response) => proxy.turnAway(unexpected, request, response))
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, early: Buffer) => {
+    proxy.upgrade(request, socket, early, () => {
+      hearAgain(socket, request, early)
+      server.emit(certificates === undefined ? 'connection' : 'secureConnection', socket)
+    })
+  })
   server.on('connect', (request: IncomingMessage, socket: Socket) => {
     refuse(socket, refusedMethod, 'Method Not Allowed', proxy.nextId())
     telemetry.turnedAway.add(request.method as string, refusedMethod.status)
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const peer = peers.of(socket)
+    const peer = peers.find(socket)
     const code = error.code ?? ''
+    if (peer === undefined) {
+      telemetry.handshakesFailed++
+      log.debug({ code: code === '' ? error.message : code }, 'a TLS handshake failed')
+      return void socket.destroy()
+    }
     if (code === LATE && peer.busy) return peer.tooLate()
-    // The rest of a message that was refused by its head.
-    if (peer.closing) return socket.destroySoon()
-    // The client is gone, or in the middle of an answer: there is nobody to tell, or no way to.
-    if (code === 'ECONNRESET' || !socket.writable || peer.busy) return void socket.destroy()
+    // The rest of a message that was refused by its head. The parser says so again with every piece that comes.
+    if (peer.closing) return peer.busy ? undefined : socket.destroySoon()
+    // The client is gone, and its body with it: there is nobody to tell.
+    if (code === 'ECONNRESET' || !socket.writable || (code === CUT_OFF && peer.busy)) return void socket.destroy()
     const [problem, phrase] = problemByCode.get(code) ?? [malformed, 'Bad Request']
     const id = proxy.nextId()
+    if (!peer.garbled(problem, problem.wire(id, phrase))) return
     telemetry.turnedAway.add('OTHER', problem.status)
     log.debug({ id, code, status: problem.status, from: peer.address }, 'not a valid request')
-    refuse(socket, problem, phrase, id)
   })
   return server
+}
+
+/** Those that may change while it serves. */
+export function setLimits(server: Server, { clients, headMs, requestMs, keepAliveMs }: Limits): void {
+  server.maxConnections = clients
+  // From the first byte to the last of the head, and of the whole request.
+  server.headersTimeout = Math.min(headMs, requestMs)
+  server.requestTimeout = requestMs
+  // Longer than the 60 s of usual balancers: whoever closes first meets no request that is on its way.
+  server.keepAliveTimeout = keepAliveMs
+}
+
+/** Shows a certificate that nobody whom we know has signed. */
+function isImpostor(socket: TLSSocket): boolean {
+  return !socket.authorized && socket.getPeerX509Certificate() !== undefined
 }
 
 function refuse(socket: Socket, problem: Problem, phrase: string, id: string): void {

@@ -1,5 +1,9 @@
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import type { Exchange } from '../exchange/exchange.ts'
+import type { Problem } from '../exchange/problem.ts'
+import type { Sender } from '../heads/forwarding.ts'
+import type { Trust } from './trust.ts'
 
 // Who is at the other end of a connection, and is he still with us?
 //
@@ -10,32 +14,59 @@ import type { Exchange } from '../exchange/exchange.ts'
 // that is there. Nobody else's timer would see them: they are neither idle nor late.
 
 const SWEEP_MS = 1000
+/** A client that has closed its side is taken to have left when nothing could be sent to it for so long: an event stream that nobody reads. */
+const SILENT_MS = 3000
+/** The second probe comes when the answer to the first one should be here, the others with the sweep: some clients are far away. */
+const PROBE_AGAIN_MS = 50
+const PROBES = 5
 
 export interface PeerLimits {
-  /** No byte of an upload for so long. */
+  /** A whole request takes no longer. Routes may say otherwise. */
+  readonly requestMs: number
+  /** No byte of an upload for so long. Routes may say otherwise. */
   readonly idleMs: number
   /** No byte of an answer taken for so long. */
   readonly stallMs: number
 }
 
-export class Peer {
+export class Peer implements Sender {
   readonly socket: Socket
+  /** It speaks TLS. */
+  readonly secure: boolean
+  /** Its certificate as RFC 9440 writes it; '' when it showed none. */
+  readonly certificate: string
   readonly address: string
   /** What it says about a request's way and name is believed. */
-  trusted = false
+  readonly trusted: boolean
+  readonly trusts: (address: string) => boolean
   /** The last answer on this connection is written, or on its way. */
   closing = false
+  /** It sends no more; it may still listen. */
+  ended = false
+  /** A request that was said to be the last is here. */
+  heardLast = false
+  private lastWords = ''
+  private readonly carrier: Socket
   private first: Exchange | null = null
   private read = -1
   private readSince = 0
   private sent = -1
   private sentSince = 0
+  private probes = 0
+  private written = -1
+  private writtenSince = 0
 
-  constructor(socket: Socket) {
+  /** `carrier`: the TCP connection, which in TLS is another object. */
+  constructor(socket: Socket, trust: Trust, carrier: Socket = socket) {
     this.socket = socket
+    this.carrier = carrier
+    this.secure = socket instanceof TLSSocket
+    this.certificate = socket instanceof TLSSocket ? certificateOf(socket) : ''
     const { remoteAddress = 'unknown' } = socket
     // A dual-stack listener sees IPv4 callers as ::ffff:192.0.2.1.
     this.address = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
+    this.trusts = trust.holds
+    this.trusted = trust.holds(this.address)
   }
 
   /** True while an answer is due on this connection. */
@@ -49,6 +80,30 @@ export class Peer {
     this.first = exchange
   }
 
+  /**
+   * What comes next on this connection is no request, or what is left of one is no body: `problem` is said where it belongs, behind the
+   * answers that are due, and is the last word. False when that is not for us to say.
+   */
+  garbled(problem: Problem, words: string): boolean {
+    for (let exchange = this.first; exchange !== null; exchange = exchange.after) {
+      if (!exchange.incomplete) continue
+      exchange.giveUp(problem)
+      return false
+    }
+    if (this.heardLast) return false
+    this.closing = true
+    this.lastWords = words
+    this.part()
+    return true
+  }
+
+  private readonly part = (): void => {
+    if (this.first !== null || this.lastWords === '') return
+    this.socket.end(this.lastWords)
+    this.socket.destroySoon()
+    this.lastWords = ''
+  }
+
   remove(exchange: Exchange): void {
     const { before, after } = exchange
     if (before === null) this.first = after
@@ -56,6 +111,8 @@ export class Peer {
     if (after !== null) after.before = before
     exchange.before = null
     exchange.after = null
+    // Not now: the answer is about to be written.
+    if (this.lastWords !== '') setImmediate(this.part)
   }
 
   closed(): void {
@@ -66,24 +123,56 @@ export class Peer {
     }
   }
 
-  /** Ends the connection without a word. */
+  /** The client has closed its side. Whether it still listens, TCP does not say: one who has left altogether looks the same. */
+  halfClosed(): void {
+    this.ended = true
+    if (this.first === null) return
+    this.probe()
+    setTimeout(() => this.probe(), PROBE_AGAIN_MS).unref()
+  }
+
+  /** Sends something: one who has left resets the connection then. The system does not tell of that, the next one to send is told. */
+  private probe(): void {
+    if (this.probes++ >= PROBES) return
+    let oldest = this.first
+    while (oldest !== null && oldest.after !== null) oldest = oldest.after
+    oldest?.probe()
+  }
+
+  /** It has sent nothing yet, not even the start of a request. */
+  get silent(): boolean {
+    return this.first === null && this.socket.bytesRead === 0
+  }
+
+  /** Ends the connection without a word: what was sent of an answer cannot pass for the whole. */
   cut(): void {
-    this.socket.resetAndDestroy()
+    // Only TCP can be reset. When the carrier is gone already, so is the connection.
+    if (this.carrier instanceof TLSSocket) this.socket.destroy()
+    else this.carrier.resetAndDestroy()
   }
 
   /** The time for the whole request is over, and it is not here yet. */
   tooLate(): void {
     for (let exchange = this.first; exchange !== null; exchange = exchange.after) {
-      if (exchange.incomplete) return exchange.stall()
+      if (!exchange.incomplete) continue
+      // Where the route has a time of its own, the sweep sees to it.
+      if (exchange.route.config.limits.requestMs === undefined) exchange.stall()
+      return
     }
     this.cut()
   }
 
   sweep(now: number, limits: PeerLimits): void {
     if (this.hasStoppedReading(now, limits.stallMs)) return this.cut()
+    if (this.ended) {
+      if (this.isSilent(now)) return this.cut()
+      this.probe()
+    }
     for (let exchange = this.first; exchange !== null; exchange = exchange.after) {
-      if (!exchange.uploading) continue
-      if (this.hasStoppedSending(now, limits.idleMs)) exchange.stall()
+      if (!exchange.incomplete) continue
+      if (now - exchange.since >= exchange.route.requestMs(limits)) return exchange.stall()
+      if (!exchange.uploading) break
+      if (this.hasStoppedSending(now, exchange.route.idleMs(limits))) exchange.stall()
       return
     }
     this.read = -1
@@ -104,6 +193,17 @@ export class Peer {
     return now - this.sentSince >= stallMs
   }
 
+  /** Nothing of an answer that has begun was written for a while: nothing that would tell whether anybody listens. */
+  private isSilent(now: number): boolean {
+    const { bytesWritten } = this.socket
+    if (this.first === null || !this.first.response.headersSent || bytesWritten !== this.written) {
+      this.written = bytesWritten
+      this.writtenSince = now
+      return false
+    }
+    return now - this.writtenSince >= SILENT_MS
+  }
+
   private hasStoppedSending(now: number, idleMs: number): boolean {
     const { bytesRead } = this.socket
     if (bytesRead !== this.read) {
@@ -117,12 +217,15 @@ export class Peer {
 
 /** All connections of a listener. */
 export class Peers {
-  private readonly limits: PeerLimits
+  limits: PeerLimits
+  /** Of connections that are still to come. */
+  trust: Trust
   private readonly bySocket = new Map<Socket, Peer>()
   private readonly timer: NodeJS.Timeout
 
-  constructor(limits: PeerLimits) {
+  constructor(limits: PeerLimits, trust: Trust) {
     this.limits = limits
+    this.trust = trust
     this.timer = setInterval(() => this.sweep(performance.now()), SWEEP_MS).unref()
   }
 
@@ -130,17 +233,39 @@ export class Peers {
     return this.bySocket.size
   }
 
-  admit(socket: Socket): void {
-    const peer = new Peer(socket)
+  admit(socket: Socket, carrier?: Socket): Peer {
+    const known = this.bySocket.get(socket)
+    // A connection that was offered for another protocol, and stays in HTTP, comes in a second time.
+    if (known !== undefined) return known
+    // Sockets of TLS would close their side as soon as the client has closed its own.
+    socket.allowHalfOpen = true
+    const peer = new Peer(socket, this.trust, carrier)
     this.bySocket.set(socket, peer)
+    socket.once('end', () => peer.halfClosed())
     socket.once('close', () => {
       this.bySocket.delete(socket)
       peer.closed()
     })
+    return peer
   }
 
   of(socket: Socket): Peer {
     return this.bySocket.get(socket) as Peer
+  }
+
+  /** Undefined for a connection that was not admitted: its handshake came to nothing. */
+  find(socket: Socket): Peer | undefined {
+    return this.bySocket.get(socket)
+  }
+
+  /** Ends those that have never said anything. */
+  closeSilent(): void {
+    for (const peer of this.bySocket.values()) if (peer.silent) peer.socket.destroy()
+  }
+
+  /** Ends every connection, whatever it is used for. */
+  cut(): void {
+    for (const { socket } of this.bySocket.values()) socket.destroy()
   }
 
   sweep(now: number): void {
@@ -150,4 +275,10 @@ export class Peers {
   close(): void {
     clearInterval(this.timer)
   }
+}
+
+/** RFC 9440, section 2.2: the DER bytes in base64, between colons. */
+function certificateOf(socket: TLSSocket): string {
+  const raw = socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined
+  return raw === undefined ? '' : `:${raw.toString('base64')}:`
 }

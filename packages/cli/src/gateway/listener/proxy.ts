@@ -1,21 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Call, Done } from 'floodwall'
 import type { AccessLog } from '../access/access-log.ts'
 import { entryOfExchange, entryOfRefused } from '../access/entry-of.ts'
 import type { Telemetry } from '../admin/telemetry.ts'
 import { Exchange } from '../exchange/exchange.ts'
-import { type Cause, internal } from '../exchange/failures.ts'
+import { type Cause, internal, tooLong } from '../exchange/failures.ts'
+import type { KeptBytes } from '../exchange/kept-bytes.ts'
 import { Problem } from '../exchange/problem.ts'
+import type { BodyLimits } from '../exchange/request-body.ts'
 import { RequestHead } from '../heads/request-head.ts'
 import { RequestIds } from '../heads/request-ids.ts'
 import type { Log } from '../log.ts'
+import type { Route } from '../routes/route.ts'
 import type { Site } from '../site.ts'
+import type { Tunnel } from '../upgrades/tunnel.ts'
+import { notUpgraded, type Upgrades } from '../upgrades/upgrades.ts'
 import type { Peer, Peers } from './peer.ts'
 
 const noRoute = new Problem('no-route', 'No route leads from here to a server.')
-const tooLong = new Problem('body-too-large', 'The body of the request is larger than it may be here.', {
-  closing: true,
-})
+const ambiguous = new Problem('bad-request', 'The path may be read as more than one.', { closing: true })
 
 /** No route fits; with another method one would. */
 function strayed(methods: readonly string[]): Problem {
@@ -24,15 +28,20 @@ function strayed(methods: readonly string[]): Problem {
   return new Problem('method-not-allowed', 'This path does not know this method.', { lines })
 }
 
+/** Java's client makes this offer with every first request, bodies and all, and goes on in HTTP/1.1 when it is not taken. */
+function mayIgnore(offer: string): boolean {
+  return offer === '' || offer === 'h2c'
+}
+
 /** What the data path stands on. */
 export interface Ground {
   readonly site: Site
   readonly peers: Peers
   readonly telemetry: Telemetry
+  readonly upgrades: Upgrades
   readonly log: Log
   /** None: there is no access log. */
   readonly accessLog: AccessLog | undefined
-  readonly mostHeaderLines: number
 }
 
 /** The data path: requests come in, exchanges go through the pipeline. */
@@ -46,22 +55,84 @@ export class Proxy {
     this.ground = ground
   }
 
-  handle(request: IncomingMessage, response: ServerResponse): void {
-    const { site, peers, telemetry, mostHeaderLines } = this.ground
+  /** `expected`: the client waits to be told to go on before it sends its body. */
+  handle(request: IncomingMessage, response: ServerResponse, expected = false): void {
+    const { site, peers } = this.ground
     const peer = peers.of(request.socket)
-    const head = RequestHead.of(request, peer.address, mostHeaderLines)
-    if (head instanceof Problem) return this.turnAway(head, request, response, peer)
+    // What follows a request whose end is in doubt, or that was said to be the last, is not a request: it may be the body of one.
+    if (peer.closing || peer.heardLast) return
+    const head = RequestHead.of(request, peer, site.limits.headerCount, site.forwarded)
+    if (head instanceof Problem) return this.turnAway(head, request, response)
+    // What the parser takes for an offer comes to upgrade(). This one only we see, and two readings are one too many.
+    if (!mayIgnore(head.offer)) return this.turnAway(notUpgraded, request, response)
+    const route = this.routeOf(head)
+    if (route instanceof Problem) return this.turnAway(route, request, response)
+    this.exchangeOf(route, peer, request, response, head).begin(expected)
+  }
+
+  /** A client offers to change the protocol. `early`: what came behind its request; `ignore`: hears the request as if it had not. */
+  upgrade(request: IncomingMessage, socket: Socket, early: Buffer, ignore: () => void): void {
+    const { site, peers, upgrades } = this.ground
+    const peer = peers.of(socket)
+    // Answers are due, or were the last: nobody could tell them from what comes now.
+    if (peer.closing || peer.heardLast || peer.busy) {
+      socket.on('error', () => {})
+      return socket.destroySoon()
+    }
+    const head = RequestHead.of(request, peer, site.limits.headerCount, site.forwarded)
+    const route = head instanceof Problem ? head : this.routeOf(head)
+    const protocol = head instanceof Problem || route instanceof Problem ? undefined : route.protocolOf(head.offer)
+    if (!(head instanceof Problem) && protocol === undefined && mayIgnore(head.offer)) return ignore()
+    const offer = upgrades.offer(request, socket, early, protocol ?? '')
+    if (head instanceof Problem) return this.turnAway(head, request, offer.response)
+    if (route instanceof Problem) return this.turnAway(route, request, offer.response)
+    const problem = upgrades.refusal(head, offer)
+    if (problem !== undefined) return this.turnAway(problem, request, offer.response)
+    const exchange = this.exchangeOf(route, peer, request, offer.response, head)
+    exchange.offer = offer
+    exchange.begin(false)
+  }
+
+  /** Connections that change their protocol. */
+  get upgrades(): Upgrades {
+    return this.ground.upgrades
+  }
+
+  private routeOf(head: RequestHead): Route | Problem {
+    const { site } = this.ground
     const route = site.router.route(head)
-    if (route === undefined) return this.turnAway(strayed(site.router.methods(head)), request, response, peer)
-    if (head.bodyBytes > route.mostBodyBytes(site.limits)) return this.turnAway(tooLong, request, response, peer)
-    route.apply(head)
+    if (route === undefined) return strayed(site.router.methods(head))
+    if (!head.target.plain) {
+      const readings = head.target.readings()
+      if (readings === undefined || !site.router.agree(head, readings, route)) return ambiguous
+    }
+    // Of what has no length, the length is found out as it comes.
+    const tooMuch = head.bodyBytes !== Number.POSITIVE_INFINITY && head.bodyBytes > route.mostBodyBytes(site.limits)
+    return tooMuch ? tooLong : route
+  }
+
+  private exchangeOf(
+    route: Route,
+    peer: Peer,
+    request: IncomingMessage,
+    response: ServerResponse,
+    head: RequestHead,
+  ): Exchange {
+    peer.heardLast = head.last
     const id = peer.trusted && head.given !== '' ? head.given : this.ids.next()
     head.lines.push('x-request-id', id)
+    if (peer.certificate !== '') head.lines.push('client-cert', peer.certificate)
+    route.apply(head)
     const exchange = new Exchange(this, id, route, peer, request, response, head)
     peer.add(exchange)
-    telemetry.inFlight++
+    this.ground.telemetry.inFlight++
+    return exchange
+  }
+
+  /** Sends an exchange through its route. */
+  run(exchange: Exchange): void {
     try {
-      route.pipeline.start(work, (outcome) => exchange.finish(outcome), exchange.init)
+      exchange.route.pipeline.start(work, (outcome) => exchange.finish(outcome), exchange.init)
     } catch (error) {
       // One request must not end the process, whatever it found.
       this.ground.log.error({ error }, 'a request met an error of the gateway itself')
@@ -69,13 +140,21 @@ export class Proxy {
     }
   }
 
+  /** From now on every answer is the last on its connection. */
+  drain(): void {
+    this.draining = true
+    this.upgrades.drain()
+  }
+
   /** A name for a request that has none yet. */
   nextId(): string {
     return this.ids.next()
   }
 
-  private turnAway(problem: Problem, request: IncomingMessage, response: ServerResponse, peer: Peer): void {
+  /** Answers by the head alone. */
+  turnAway(problem: Problem, request: IncomingMessage, response: ServerResponse): void {
     const id = this.nextId()
+    const peer = this.ground.peers.of(request.socket)
     const { telemetry, accessLog } = this.ground
     telemetry.turnedAway.add(request.method as string, problem.status)
     accessLog?.record(entryOfRefused(request, peer.address, id, problem.status, problem.code))
@@ -85,10 +164,27 @@ export class Proxy {
     problem.send(response, id, closing)
   }
 
+  /** How much of a request's body may come, and be kept. */
+  bodyLimits(route: Route): BodyLimits {
+    const { limits } = this.ground.site
+    return { most: route.mostBodyBytes(limits), keep: route.config.replayBytes, keepOfAll: limits.replayBytes }
+  }
+
+  /** What is kept of the bodies of all requests. */
+  get kept(): KeptBytes {
+    return this.ground.telemetry.kept
+  }
+
   tellProblem(problem: Problem, id: string): void {
     const { log } = this.ground
     if (log.isLevelEnabled('debug'))
       log.debug({ id, code: problem.code, status: problem.status }, 'answered by the gateway')
+  }
+
+  tellTunnel({ id, since }: Exchange, { toServer, toClient }: Tunnel): void {
+    const { log } = this.ground
+    if (!log.isLevelEnabled('debug')) return
+    log.debug({ id, toServer, toClient, tookMs: Math.round(performance.now() - since) }, 'an upgraded connection ended')
   }
 
   tellGone(): void {

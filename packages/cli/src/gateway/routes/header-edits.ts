@@ -2,8 +2,8 @@ import * as v from 'valibot'
 
 // Headers that an operator sets and removes.
 //
-// Values are constants from the configuration, or pieces of the path by name; nothing that a caller wrote can end a line, since what he
-// wrote is checked, and the line is written as one.
+// Values are constants from the settings, with names of the route's path in braces: `item {id}`. What a name stands for is a piece of a path
+// in its normal form: percent-encoded text, in which no caller can write the end of a line, or anything else that is not visible ASCII.
 
 const MOST_EDITS = 100
 /** What frames a message, or speaks about one connection, is the gateway's to write. */
@@ -36,22 +36,49 @@ export const headerEdits = v.pipe(
   v.transform(({ set, remove }): HeaderEdits => editsOf(Object.entries(set), remove)),
 )
 
+/** A value with names in it: texts, and between each two of them a name. */
+interface Template {
+  readonly header: string
+  readonly texts: readonly string[]
+  readonly names: readonly string[]
+}
+
 export interface HeaderEdits {
   /** Flat, lower-case names: name, value. */
   readonly set: readonly string[]
+  readonly templates: readonly Template[]
   /** Lines that go: those removed, and those that are set anew. */
   readonly gone: ReadonlySet<string>
 }
 
-export const noEdits: HeaderEdits = { set: [], gone: new Set() }
+export const noEdits: HeaderEdits = { set: [], templates: [], gone: new Set() }
+
+const NAME = /\{([A-Za-z][A-Za-z0-9_]{0,31})\}/g
 
 function editsOf(set: readonly (readonly [string, string])[], remove: readonly string[]): HeaderEdits {
   if (set.length === 0 && remove.length === 0) return noEdits
-  return { set: set.flat(), gone: new Set([...remove, ...set.map(([name]) => name)]) }
+  const all = set.map(([header, value]) => templateOf(header, value))
+  const constants = all.filter(({ names }) => names.length === 0).flatMap(({ header, texts }) => [header, ...texts])
+  const templates = all.filter(({ names }) => names.length > 0)
+  return { set: constants, templates, gone: new Set([...remove, ...set.map(([name]) => name)]) }
 }
 
-/** Edits flat lines in place. */
-export function edit(lines: string[], { set, gone }: HeaderEdits): void {
+function templateOf(header: string, value: string): Template {
+  const pieces = value.split(NAME)
+  return { header, texts: pieces.filter((_, i) => i % 2 === 0), names: pieces.filter((_, i) => i % 2 === 1) }
+}
+
+/** As it was written. */
+export function textOf({ texts, names }: Template): string {
+  return texts.map((text, i) => text + (i < names.length ? `{${names[i]}}` : '')).join('')
+}
+
+/** Edits flat lines in place. `values`: what the names stand for. */
+export function edit(
+  lines: string[],
+  { set, templates, gone }: HeaderEdits,
+  values: ReadonlyMap<string, string>,
+): void {
   if (gone.size > 0) {
     let kept = 0
     for (let i = 0; i < lines.length; i += 2) {
@@ -63,4 +90,9 @@ export function edit(lines: string[], { set, gone }: HeaderEdits): void {
     lines.length = kept
   }
   for (const part of set) lines.push(part)
+  for (const { header, texts, names } of templates) {
+    let value = texts[0] as string
+    for (let i = 0; i < names.length; i++) value += (values.get(names[i] as string) ?? '') + (texts[i + 1] as string)
+    lines.push(header, value)
+  }
 }

@@ -1,9 +1,14 @@
+import { DOT_SEGMENT, normalPath } from '../heads/target.ts'
+
 // Which paths does a route stand for?
 //
 //   /health            exactly this one
 //   /items/{id}        one segment, whatever it is; it must not be empty
 //   /files/*.css       `*` stands for part of a segment, once in each
 //   /shop/**           this and everything below: /shop, /shop/, /shop/a/b
+//
+// Patterns are compared with paths in their normal form, and so have one, too. What other readers would read otherwise (doubled slashes,
+// parameters, encoded delimiters) is in no pattern: it would never be taken.
 //
 // Segment by segment, each looked at once: a pattern costs no more than the path is long, whoever writes either. Regular expressions from a
 // file would be a way to stop the event loop.
@@ -14,7 +19,9 @@ type Segment =
   | { readonly kind: 'part'; readonly start: string; readonly end: string }
 
 const MOST_SEGMENTS = 32
-const LITERAL = /^[\w.~!$&'()+,;=:@%-]*$/
+const LITERAL = /^[\w.~!$&'()+,=:@%-]*$/
+/** Encodings of ASCII that are still there in a normal form stand for delimiters; and a segment is empty only at the end. */
+const AMBIGUOUS = /%[0-7]|\/\//
 const NAME = /^\{([A-Za-z][A-Za-z0-9_]{0,31})\}$/
 
 export const patternForm =
@@ -34,8 +41,10 @@ export class PathPattern {
 
   /** Undefined when `text` is no pattern. */
   static of(text: string): PathPattern | undefined {
-    if (!text.startsWith('/')) return undefined
-    const parts = text.slice(1).split('/')
+    if (!text.startsWith('/') || DOT_SEGMENT.test(text)) return undefined
+    const normal = normalPath(text)
+    if (normal === undefined || AMBIGUOUS.test(normal)) return undefined
+    const parts = normal.slice(1).split('/')
     const open = parts.at(-1) === '**'
     if (open) parts.pop()
     if (parts.length > MOST_SEGMENTS) return undefined

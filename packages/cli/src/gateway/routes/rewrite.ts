@@ -1,3 +1,5 @@
+import { DOT_SEGMENT, normalPath } from '../heads/target.ts'
+
 // Under which path does the server know what was asked for?
 //
 // A template with the names of the route's path in braces: `/v2/{id}`, `/{rest}`. What a name stood for is a part of a path already, checked
@@ -20,7 +22,9 @@ export class Rewrite {
 
   /** Undefined when `text` is no template. */
   static of(text: string): Rewrite | undefined {
-    if (!text.startsWith('/')) return undefined
+    if (!text.startsWith('/') || normalPath(text) === undefined) return undefined
+    // What stands for `rest` may be nothing.
+    if (DOT_SEGMENT.test(text) || DOT_SEGMENT.test(text.replaceAll('{rest}', ''))) return undefined
     const parts: (string | { readonly name: string })[] = []
     PART.lastIndex = 0
     while (PART.lastIndex < text.length) {

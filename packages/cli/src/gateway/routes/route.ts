@@ -1,47 +1,89 @@
-import { type Pipeline, pipeline } from 'floodwall'
+import { type Layer, type Pipeline, pipeline } from 'floodwall'
 import { RouteTelemetry } from '../admin/telemetry.ts'
 import type { Limits } from '../config/limits.ts'
 import type { RouteConfig } from '../config/route-options.ts'
 import { client } from '../exchange/edges.ts'
 import type { RequestHead } from '../heads/request-head.ts'
+import type { PeerLimits } from '../listener/peer.ts'
 import type { UpstreamCluster } from '../upstreams/cluster.ts'
 import { edit, noEdits } from './header-edits.ts'
+import type { StaticLane } from './static-lane.ts'
 
 const none: ReadonlyMap<string, string> = new Map()
 
-/** One way through the gateway, at work: its pipeline and its counts. */
+/** One way through the gateway, at work: its pipeline and its counts. A request keeps the one it began with, and so the settings. */
 export class Route {
   readonly id: string
   readonly pipeline: Pipeline
-  readonly telemetry: RouteTelemetry = new RouteTelemetry()
-  config: RouteConfig
+  readonly telemetry: RouteTelemetry
+  readonly config: RouteConfig
 
-  constructor(config: RouteConfig, cluster: UpstreamCluster) {
+  private constructor(config: RouteConfig, made: Pipeline, telemetry: RouteTelemetry) {
     this.id = config.id
     this.config = config
-    this.pipeline = pipeline(config.id, [client, ...config.layers, cluster.way])
+    this.pipeline = made
+    this.telemetry = telemetry
+  }
+
+  static of(config: RouteConfig, cluster: UpstreamCluster, lane: StaticLane): Route {
+    return new Route(config, pipeline(config.id, layersOf(config, cluster, lane)), new RouteTelemetry())
   }
 
   /** So much may a request bring. */
   mostBodyBytes({ bodyBytes }: Limits): number {
-    return this.config.limits.bodyBytes ?? bodyBytes
+    const { kind, limits } = this.config
+    // What is static is only read.
+    return kind === 'static' ? 0 : (limits.bodyBytes ?? bodyBytes)
+  }
+
+  /** A request with this `head` may run twice without harm. */
+  repeats(head: RequestHead): boolean {
+    const { idempotent } = this.config
+    return head.idempotent || idempotent === 'always' || (idempotent === 'keys' && head.has('idempotency-key'))
+  }
+
+  /** Which of the protocols in `offer`, a list, a connection may change to; undefined: none. */
+  protocolOf(offer: string): string | undefined {
+    return offer
+      .split(',')
+      .map((name) => name.trim())
+      .find((name) => this.config.upgrade.includes(name))
+  }
+
+  /** So long may a client send nothing. */
+  idleMs({ idleMs }: PeerLimits): number {
+    return this.config.limits.idleMs ?? idleMs
+  }
+
+  /** So long may a whole request take to arrive. */
+  requestMs({ requestMs }: PeerLimits): number {
+    return this.config.limits.requestMs ?? requestMs
   }
 
   /** What the server is asked for, and with which headers. */
   apply(head: RequestHead): void {
-    const { rewrite, match, request } = this.config
-    if (rewrite !== undefined) head.path = rewrite.path(match.path?.valuesIn(head.pathname) ?? none) + head.query
-    if (request !== noEdits) edit(head.lines, request)
+    const { rewrite, request } = this.config
+    if (rewrite !== undefined) head.path = rewrite.path(this.valuesIn(head)) + head.target.query
+    if (request !== noEdits) edit(head.lines, request, request.templates.length > 0 ? this.valuesIn(head) : none)
   }
 
-  editAnswer(lines: string[]): void {
+  /** The head of an answer to a request with this `head`. */
+  editAnswer(lines: string[], head: RequestHead): void {
     const { response } = this.config
-    if (response !== noEdits) edit(lines, response)
+    if (response !== noEdits) edit(lines, response, response.templates.length > 0 ? this.valuesIn(head) : none)
   }
 
-  /** Other settings, same counts; layers that did not change keep their state. Requests that run go on as they began. */
-  update(config: RouteConfig, cluster: UpstreamCluster): void {
-    this.config = config
-    this.pipeline.reload([client, ...config.layers, cluster.way])
+  private valuesIn({ pathname }: RequestHead): ReadonlyMap<string, string> {
+    return this.config.match.path?.valuesIn(pathname) ?? none
   }
+
+  /** The one with other settings: same counts, and layers that did not change keep their state. */
+  reloaded(config: RouteConfig, cluster: UpstreamCluster, lane: StaticLane): Route {
+    this.pipeline.reload(layersOf(config, cluster, lane))
+    return new Route(config, this.pipeline, this.telemetry)
+  }
+}
+
+function layersOf({ kind, layers }: RouteConfig, cluster: UpstreamCluster, lane: StaticLane): Layer[] {
+  return [client, ...(kind === 'static' ? lane.layers : []), ...layers, cluster.way]
 }

@@ -28,6 +28,12 @@ export class Router {
     return undefined
   }
 
+  /** Whether whoever reads the path in one of these ways would take the same route. */
+  agree(asked: Asked, readings: Iterable<string>, route: Route): boolean {
+    for (const reading of readings) if (this.route(asked, reading) !== route) return false
+    return true
+  }
+
   /** The methods of the routes that would fit with another method. */
   methods(asked: Asked): string[] {
     const found = this.routes

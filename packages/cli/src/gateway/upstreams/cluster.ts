@@ -16,7 +16,7 @@ export class UpstreamCluster {
   /** Never called itself: it owns the balancer's events, state and end. */
   readonly pipeline: Pipeline
   private config: ClusterConfig
-  private readonly limits: Limits
+  private limits: Limits
   private readonly fault: (error: unknown) => void
   private members: ReadonlyMap<string, Upstream>
   private balancer: Policy
@@ -45,8 +45,9 @@ export class UpstreamCluster {
   }
 
   /** Other servers or layers: who stays keeps state and connections; who goes ends its connections when the last request has. */
-  update(config: ClusterConfig): void {
+  update(config: ClusterConfig, limits: Limits): void {
     this.config = config
+    this.limits = limits
     const before = this.members
     this.members = this.membersOf(config, before)
     this.pipeline.reload([this.layer()])
@@ -60,9 +61,14 @@ export class UpstreamCluster {
     await Promise.all(this.upstreams.map((upstream) => upstream.close()))
   }
 
-  /** For a cluster that routes no longer lead to. */
+  /** It is not in the settings any more: connections end when the last request on them has. */
   retire(): void {
     for (const upstream of this.upstreams) upstream.retire()
+  }
+
+  /** True while something of it runs, or waits for a try. */
+  get busy(): boolean {
+    return this.upstreams.some(({ active }) => active > 0)
   }
 
   private readonly run = (call: Call, next: Next, done: Done): void => {
@@ -75,11 +81,17 @@ export class UpstreamCluster {
     return balance({ ...options, endpoints: [...this.upstreams], each: [...each, wire] })
   }
 
-  private membersOf({ targets }: ClusterConfig, before: ReadonlyMap<string, Upstream>): ReadonlyMap<string, Upstream> {
+  private membersOf(
+    { targets, tls }: ClusterConfig,
+    before: ReadonlyMap<string, Upstream>,
+  ): ReadonlyMap<string, Upstream> {
     const made = targets.map((target): [string, Upstream] => {
       const known = before.get(target.id)
-      if (known?.origin === target.origin) return [target.id, known]
-      return [target.id, new Upstream(target.origin, target.id, this.limits, this.fault)]
+      if (known?.origin !== target.origin) {
+        return [target.id, new Upstream(target, this.limits, tls, this.fault)]
+      }
+      known.update(this.limits, tls)
+      return [target.id, known]
     })
     return new Map(made)
   }

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { hostForm } from '../routes/host-pattern.ts'
+import { type Address, isLoopback, type SocketPath, showPlace } from './address.ts'
+import type { Credentials } from './credentials.ts'
+import type { Faults } from './faults.ts'
+import { made } from './words.ts'
+
+// Where operators read, and who is one. On a loopback address the machine's users are trusted, at a Unix socket those who may open the file;
+// anywhere else, and on the same machine where others live on it too, a token says who is.
+
+export interface AdminConfig {
+  readonly place: Address | SocketPath
+  /** SHA-256 of the token; undefined: none is asked for. */
+  readonly token: Buffer | undefined
+  /** Hosts that it answers to besides its own. */
+  readonly hosts: readonly string[]
+}
+
+/** Shorter can be guessed by asking. */
+const SHORTEST_TOKEN = 16
+const TOKEN = /^[\x21-\x7e]+$/
+
+const HOST = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::\d{1,5})?$/
+
+/** A name, with a port if the caller sees another one than ours. */
+export const adminHost = made(
+  (text) => {
+    const lower = text.toLowerCase()
+    return HOST.test(lower) ? lower : undefined
+  },
+  hostForm.replace('without a port', 'or with the port that callers see'),
+)
+
+interface Given {
+  readonly admin: Address | SocketPath
+  readonly adminToken?: string | undefined
+  readonly adminHosts?: readonly string[] | undefined
+}
+
+/** Faults are told. */
+export function adminOf(
+  { admin, adminToken, adminHosts }: Given,
+  credentials: Credentials,
+  faults: Faults,
+): AdminConfig {
+  let token: Buffer | undefined
+  if (adminToken !== undefined) {
+    const text = credentials.text('adminToken', adminToken)?.trim()
+    if (text !== undefined && (text.length < SHORTEST_TOKEN || !TOKEN.test(text))) {
+      const expected = `a file with one token of at least ${SHORTEST_TOKEN} visible characters`
+      faults.say('adminToken', JSON.stringify(adminToken), expected)
+    } else if (text !== undefined) token = createHash('sha256').update(text).digest()
+  } else if (!isLoopback(admin)) {
+    faults.say(
+      'admin',
+      JSON.stringify(showPlace(admin)),
+      'a loopback address or a Unix socket, since there is no "adminToken"',
+    )
+  }
+  return { place: admin, token, hosts: adminHosts ?? [] }
+}
