@@ -88,12 +88,12 @@ describe('what the client is told', () => {
     await gateway.quiet()
   })
 
-  test('a gate: 503 with Retry-After in whole seconds, rounded up', async () => {
+  test('a rate: 429 with Retry-After in whole seconds, rounded up', async () => {
     const origin = await startOrigin()
     const gateway = await withoutRetry(origin.port, { layers: [{ kind: 'rateLimit', rate: 1, per: '90s' }] })
     expect((await ask(gateway.port)).status).toBe(200)
     const answer = await ask(gateway.port)
-    expectProblem(answer, 503, 'rate')
+    expectProblem(answer, 429, 'rate')
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(85)
     expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(90)
     expect((await gateway.quiet()).pipeline.refusals).toEqual([{ path: 'default/rateLimit', reason: 'rate', count: 1 }])

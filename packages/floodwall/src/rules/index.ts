@@ -13,4 +13,5 @@ export {
   spanOrZero,
 } from '../core/schema.ts'
 export { builtIn, type Kinds, kindsOf } from './kinds.ts'
-export { parseLayers } from './layers.ts'
+export { type LayerLimits, parseLayers } from './layers.ts'
+export { type OrderWarning, orderWarnings } from './order.ts'

@@ -2,10 +2,13 @@ import { breaker } from '../algorithms/gates/breaker.ts'
 import { keyed } from '../algorithms/gates/keyed.ts'
 import { bulkhead } from '../algorithms/gates/semaphore.ts'
 import { shadow } from '../algorithms/gates/shadow.ts'
+import { throttle } from '../algorithms/gates/throttle.ts'
 import { rateLimit } from '../algorithms/gates/token-bucket.ts'
 import type { Kind } from '../core/layer.ts'
 import { balance } from '../policies/balance.ts'
 import { deadline } from '../policies/deadline.ts'
+import { hedge } from '../policies/hedge.ts'
+import { holdBack } from '../policies/hold-back.ts'
 import { queue } from '../policies/queue.ts'
 import { retry } from '../policies/retry.ts'
 import { timeout } from '../policies/timeout.ts'
@@ -29,11 +32,14 @@ export const builtIn: Kinds = kindsOf(
   rateLimit,
   breaker,
   bulkhead,
+  throttle,
   keyed,
   shadow,
   // Policies.
   deadline,
   retry,
+  hedge,
+  holdBack,
   queue,
   balance,
   timeout,

@@ -1,5 +1,6 @@
 import type { ConfigIssue, Layer } from 'floodwall'
 import { oneOf, parse } from 'floodwall/rules'
+import { type ErrorFormat, errorFormats } from 'floodwall/wire'
 import * as v from 'valibot'
 import { type HeaderEdits, headerEdits, noEdits } from '../routes/header-edits.ts'
 import { HostPattern, hostForm } from '../routes/host-pattern.ts'
@@ -35,6 +36,9 @@ export interface RouteConfig {
   readonly idempotent: 'methods' | 'keys' | 'always'
   /** Protocols that a connection may change to; lower case. */
   readonly upgrade: readonly string[]
+  /** The server is told what is left of the time. */
+  readonly propagate: boolean
+  readonly errors: ErrorFormat
   /** `static`: files and the like, that are only read. */
   readonly kind: 'dynamic' | 'static'
 }
@@ -87,6 +91,10 @@ export const routeOptions = v.strictObject({
   idempotent: v.optional(oneOf('methods', 'keys', 'always'), 'methods'),
   /** Protocols that connections may change to; `true`: `websocket`, `false`: none. Default true. */
   upgrade: v.optional(v.union([v.boolean(), listOf(protocol, 10, upgradeForm)], upgradeForm), true),
+  /** Tells the server what is left of the time and which attempt it is, in `x-floodwall-` headers. Default true. */
+  propagate: v.optional(v.boolean('true or false'), true),
+  /** In which form the gateway says no: `problem` (RFC 9457) or `google`. Default `problem`. */
+  errors: v.optional(oneOf(...errorFormats), 'problem'),
   /** `static`: only read (GET and HEAD, without a body). Default `dynamic`. */
   class: v.optional(oneOf('dynamic', 'static'), 'dynamic'),
 })
@@ -105,6 +113,8 @@ export function onlyRoute(cluster: string, layers: readonly Layer[]): RouteConfi
     replayBytes: 65_536,
     idempotent: 'methods',
     upgrade: websocketOnly,
+    propagate: true,
+    errors: 'problem',
     kind: 'dynamic',
   }
 }
@@ -136,7 +146,10 @@ export function routeOf(
   }
   tellStrange('rewrite', rewrite?.names ?? [])
   for (const place of ['request', 'response'] as const) {
-    tellStrange(`${place}.set`, settings[place].templates.flatMap((template) => template.names))
+    tellStrange(
+      `${place}.set`,
+      settings[place].templates.flatMap((template) => template.names),
+    )
   }
   if (faults.tell(issues)) return undefined
   return {
@@ -159,6 +172,8 @@ export function routeOf(
     replayBytes: settings.replay,
     idempotent: settings.idempotent,
     upgrade: protocolsOf(settings.upgrade, settings.class),
+    propagate: settings.propagate,
+    errors: settings.errors,
     kind: settings.class,
   }
 }

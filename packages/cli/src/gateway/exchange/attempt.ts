@@ -1,12 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { answered, type Call, failed, type Outcome, type Verdict } from 'floodwall'
+import { names, verdictOfStatus } from 'floodwall/wire'
 import type { Dispatcher } from 'undici'
 import { isFramed, ResponseHead, retryAfterMs } from '../heads/response-head.ts'
 import type { Connection } from '../upstreams/connection.ts'
 import type { Rider } from '../upstreams/connections.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import type { Exchange } from './exchange.ts'
-import { BadAnswer, broken, causeOf, GivenUp, notValid, verdictOfCause, verdictOfStatus } from './failures.ts'
+import { BadAnswer, broken, causeOf, GivenUp, notValid, verdictOfCause } from './failures.ts'
 
 // One request to one upstream: what undici calls back, and what the pipeline is told.
 //
@@ -245,7 +246,8 @@ export class Attempt implements Rider {
     if (status < 429) return this.done(answered(this))
     const pause = status === 429 || status === 503 ? retryAfterMs(this.headers) : undefined
     this.verdict = verdictOfStatus(status, pause !== undefined && pause > 0)
-    this.done(answered(this, this.verdict, pause))
+    // The server's own word: it knows better than our budget.
+    this.done(answered(this, this.verdict, pause, this.headers[names.retry] === 'no'))
   }
 
   protected fail(error: Error): void {

@@ -113,7 +113,7 @@ export class Exchange {
   send(attempt: Attempt, redo = false): void {
     if (attempt.isOver) return
     const { upstream } = attempt
-    const options = sendingTo(upstream, this)
+    const options = sendingTo(attempt, this)
     if (redo) upstream.redo(options, attempt)
     else upstream.dispatch(options, attempt)
   }
@@ -141,17 +141,16 @@ export class Exchange {
   /** The gateway's own answer. */
   answer(problem: Problem, retryAfter?: string, outcome?: Outcome<unknown>): void {
     if (this.over) return
-    const { id } = this
-    const text = problem.body(id, outcome !== undefined && this.peer.trusted ? whyOf(outcome) : undefined)
-    this.code = problem.code
+    const { id, peer, route } = this
     const closing = this.closing(true) || problem.closing
-    const lines = problem.head(text, closing, retryAfter === undefined ? [] : ['Retry-After', retryAfter])
-    if (closing) this.peer.closing = true
+    const why = outcome !== undefined && peer.trusted ? whyOf(outcome) : undefined
+    const { lines, body } = problem.answer(id, closing, route.config.errors, retryAfter, why)
+    if (closing) peer.closing = true
+    this.code = problem.code
     this.status = problem.status
     this.proxy.tellProblem(problem, id)
-    lines.push('X-Request-Id', id)
     this.response.writeHead(problem.status, lines)
-    this.end(Buffer.from(text))
+    this.end(Buffer.from(body))
   }
 
   /** False when the upstream's head cannot be written: then nothing has been. */

@@ -1,4 +1,5 @@
-import { isTimeout, type Outcome, type Verdict } from 'floodwall'
+import { isTimeout, type Outcome, type Reason, type Verdict } from 'floodwall'
+import { saidOf } from 'floodwall/wire'
 import { Problem, type Why } from './problem.ts'
 
 // From what happened to what is said about it: undici's errors to causes that we count, causes and outcomes to what the caller is told.
@@ -80,23 +81,6 @@ export function verdictOfCause(cause: Cause): Verdict {
   return cause === 'idle' || cause === 'timeout' ? 'timeout' : 'failure'
 }
 
-/** What a status says about the upstream. Other 5xx (501, 505) are answers to a request that it understood. */
-export function verdictOfStatus(status: number, asksForPause: boolean): Verdict {
-  if (status < 429) return 'success'
-  switch (status) {
-    case 429:
-      return 'overload'
-    case 503:
-      return asksForPause ? 'overload' : 'failure'
-    case 500:
-    case 502:
-    case 504:
-      return 'failure'
-    default:
-      return 'success'
-  }
-}
-
 const refused = new Problem('upstream-refused', 'No connection to the server behind this gateway could be made.')
 const reset = new Problem('upstream-reset', 'The server behind this gateway broke off before it had answered.')
 const invalid = new Problem('upstream-invalid', 'The server behind this gateway sent an answer that is not valid HTTP.')
@@ -150,11 +134,15 @@ export function whyOf({ rejection, error }: Outcome<unknown>): Why {
 }
 
 /** The reason as a code, and nothing of which layer said so or why: that is for the admin page. */
-function problemOfReason(reason: string): Problem {
+function problemOfReason(reason: Reason): Problem {
   if (reason === 'deadline') return late
   let problem = rejected.get(reason)
   if (problem === undefined) {
-    problem = new Problem('rejected', 'The server behind this gateway is not asked at the moment.', { code: reason })
+    const { http: status } = saidOf(reason)
+    problem = new Problem('rejected', 'The server behind this gateway is not asked at the moment.', {
+      code: reason,
+      status,
+    })
     rejected.set(reason, problem)
   }
   return problem

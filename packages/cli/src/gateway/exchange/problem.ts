@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import type { ErrorFormat } from 'floodwall/wire'
 
 // Every answer that is the gateway's own, as `application/problem+json` (RFC 9457). It says what went wrong in one word and one sentence and
 // nothing about what stands behind the gateway: its readers are strangers.
@@ -51,6 +52,35 @@ export interface Why {
   readonly why: string
 }
 
+interface ProblemMore {
+  readonly code?: string
+  readonly closing?: boolean
+  readonly lines?: readonly string[]
+  readonly status?: number
+}
+
+const grpcByStatus: Readonly<Record<number, string>> = {
+  404: 'NOT_FOUND',
+  405: 'UNIMPLEMENTED',
+  408: 'DEADLINE_EXCEEDED',
+  429: 'RESOURCE_EXHAUSTED',
+  500: 'INTERNAL',
+  501: 'UNIMPLEMENTED',
+  502: 'UNAVAILABLE',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+  505: 'UNIMPLEMENTED',
+}
+
+/** The error model of Google's APIs, up to the id of the request. */
+function googleStart(code: number, reason: string, message: string): string {
+  const status = grpcByStatus[code] ?? 'INVALID_ARGUMENT'
+  const type = 'type.googleapis.com/google.rpc.ErrorInfo'
+  const info = { '@type': type, reason: reason.toUpperCase().replaceAll('-', '_'), domain: 'floodwall', metadata: {} }
+  const text = JSON.stringify({ error: { code, message, status, details: [info] } })
+  return `${text.slice(0, -'}}]}}'.length)}"requestId":"`
+}
+
 /** What the gateway itself answers. Made once per kind: the texts are constant but for the id. */
 export class Problem {
   readonly trouble: Trouble
@@ -60,14 +90,12 @@ export class Problem {
   readonly closing: boolean
   private readonly lines: readonly string[]
   private readonly start: string
+  private readonly google: string
 
-  constructor(
-    trouble: Trouble,
-    detail: string,
-    more: { readonly code?: string; readonly closing?: boolean; readonly lines?: readonly string[] } = {},
-  ) {
-    const [status, title] = troubles[trouble]
-    const { code = trouble, closing = false, lines = [] } = more
+  /** `status`: another than that of its trouble. */
+  constructor(trouble: Trouble, detail: string, more: ProblemMore = {}) {
+    const [usual, title] = troubles[trouble]
+    const { code = trouble, closing = false, lines = [], status = usual } = more
     this.trouble = trouble
     this.code = code
     this.status = status
@@ -75,32 +103,46 @@ export class Problem {
     this.lines = lines
     const text = JSON.stringify({ type: `urn:floodwall:problem:${code}`, title, status, detail, code })
     this.start = `${text.slice(0, -1)},"requestId":"`
+    this.google = googleStart(status, code, detail)
   }
 
-  body(id: string, why?: Why): string {
+  /** Header lines and body. */
+  answer(
+    id: string,
+    closing: boolean,
+    form: ErrorFormat,
+    retryAfter?: string,
+    why?: Why,
+  ): { readonly lines: string[]; readonly body: string } {
+    const body = form === 'google' ? this.googleBody(id, why) : this.body(id, why)
+    const type = form === 'google' ? 'application/json' : 'application/problem+json'
+    const lines = ['Content-Type', type, 'Content-Length', String(Buffer.byteLength(body)), 'Cache-Control', 'no-store']
+    lines.push(...this.lines, 'X-Request-Id', id)
+    if (retryAfter !== undefined) lines.push('Retry-After', retryAfter)
+    if (closing) lines.push('Connection', 'close')
+    return { lines, body }
+  }
+
+  private body(id: string, why: Why | undefined): string {
     const more = why === undefined ? '' : `,${JSON.stringify(why).slice(1, -1)}`
     return `${this.start}${id}"${more}}\n`
   }
 
-  /** Header lines for `body`. */
-  head(body: string, closing: boolean, more: readonly string[] = []): string[] {
-    const lines = ['Content-Type', 'application/problem+json', 'Content-Length', String(Buffer.byteLength(body))]
-    lines.push('Cache-Control', 'no-store', ...this.lines, ...more)
-    if (closing) lines.push('Connection', 'close')
-    return lines
+  private googleBody(id: string, why: Why | undefined): string {
+    const more = why === undefined ? '' : `,${JSON.stringify(why).slice(1, -1)}`
+    return `${this.google}${id}"${more}}}]}}\n`
   }
 
   /** Where there is no exchange: the head was enough to say no. */
   send(response: ServerResponse, id: string, closing: boolean): void {
-    const body = this.body(id)
-    response.writeHead(this.status, this.head(body, closing, ['X-Request-Id', id]))
+    const { lines, body } = this.answer(id, closing, 'problem')
+    response.writeHead(this.status, lines)
     response.end(body)
   }
 
   /** The same as bytes on a connection that closes after them. */
   wire(id: string, phrase: string): string {
-    const body = this.body(id)
-    const lines = this.head(body, true, ['X-Request-Id', id])
+    const { lines, body } = this.answer(id, true, 'problem')
     let text = `HTTP/1.1 ${this.status} ${phrase}\r\nDate: ${new Date().toUTCString()}\r\n`
     for (let i = 0; i < lines.length; i += 2) text += `${lines[i]}: ${lines[i + 1]}\r\n`
     return `${text}\r\n${body}`

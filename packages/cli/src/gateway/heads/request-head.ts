@@ -20,6 +20,7 @@ import {
   UPGRADE,
 } from './header-names.ts'
 import { isRequestId } from './request-ids.ts'
+import { nothingSaid, type Said, Steering, saidIn } from './steering.ts'
 import { Target } from './target.ts'
 import { traceOf } from './trace-context.ts'
 
@@ -76,6 +77,8 @@ export class RequestHead {
   offer = ''
   /** The name that it came with; '' for none, and for one that is no name. */
   given = ''
+  /** What a trusted peer says about its time and rank. */
+  said: Said = nothingSaid
   /** The trace it belongs to; '' for none. */
   trace = ''
   /** The lines that came, flat. */
@@ -138,6 +141,7 @@ export class RequestHead {
     let last = false
     let trace: string | undefined
     let claims: Claims | null = null
+    let steering: Steering | null = null
     for (let i = 0; i < raw.length; i += 2) {
       const name = raw[i] as string
       const value = raw[i + 1] as string
@@ -173,7 +177,7 @@ export class RequestHead {
           if (sender.trusted) (claims ??= new Claims()).add(name, value)
           break
         case CONTROL:
-          if (sender.trusted) lines.push(name, value)
+          if (sender.trusted && (steering ??= new Steering()).add(name, value)) lines.push(name, value)
           break
         case REQUEST_ID:
           id = isRequestId(value) ? value : ''
@@ -212,6 +216,7 @@ export class RequestHead {
     lines.push('via', request.httpVersionMinor === 0 ? '1.0 floodwall' : '1.1 floodwall')
     const head = new RequestHead(verb, hostOf(asked), target, raw, lines, bodyBytes)
     head.client = client
+    if (steering !== null) head.said = saidIn(steering)
     head.last = last
     head.offer = offer
     head.given = id

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { readRetryAfter } from 'floodwall/wire'
 import { CONNECTION, CONTROL, LENGTH, namedBy, PASS, RETRY_AFTER, removeNamed, responseNames } from './header-names.ts'
 
 // What the caller gets of the upstream's head. The same rules as for requests: what speaks about the connection between the gateway and the
@@ -95,17 +96,9 @@ export function trailersOf(trailers: IncomingHttpHeaders, trusted: boolean): [na
 }
 
 /** Longest pause that an upstream may ask for: a hostile or mistaken one must not silence a caller for ever. */
-const LONGEST_PAUSE_S = 300
+const LONGEST_PAUSE_MS = 300_000
 
-const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/
-
-/** What `Retry-After` asks for, in milliseconds, at most five minutes; 0 when it does not ask, or not in one of the two ways of RFC 9110. */
+/** What `Retry-After` asks for, in milliseconds, at most five minutes; 0 when it does not ask, or not in one of the ways of RFC 9110. */
 export function retryAfterMs({ 'retry-after': value, date }: IncomingHttpHeaders): number {
-  if (value === undefined) return 0
-  if (/^\d{1,9}$/.test(value)) return Math.min(Number(value), LONGEST_PAUSE_S) * 1000
-  if (!HTTP_DATE.test(value)) return 0
-  // By the server's own clock where it tells it: ours may be another.
-  const now = date !== undefined && HTTP_DATE.test(date) ? Date.parse(date) : Date.now()
-  const pause = Date.parse(value) - now
-  return pause > 0 ? Math.min(pause, LONGEST_PAUSE_S * 1000) : 0
+  return value === undefined ? 0 : Math.min(readRetryAfter(value, Date.now(), date), LONGEST_PAUSE_MS)
 }
