@@ -1,68 +1,120 @@
 // What a server sends that is broken, hostile, or only unusual. The kind is read from the target, so that a case is the same again.
 import { randomOf } from './random.mjs'
+import { canonical } from './targets.mjs'
 
-/** Every answer says which request it is for; `whole: false` must never reach a client as a whole message. */
-export function answerTo(request) {
-  const random = randomOf(hash(request.target + request.body.length))
-  const content = `answer to ${request.target} ${'r'.repeat(random.below(2000))}`
-  const echo = `X-Echo: ${escaped(request.target)}\r\n`
-  const head = (status, lines) => `HTTP/1.1 ${status}\r\n${echo}${lines}\r\n`
-  const bare = request.method === 'HEAD'
-  const length = `Content-Length: ${content.length}\r\n`
-  const whole = (bytes, more = {}) => ({ bytes, whole: true, close: false, ...more })
+/** @typedef {Pick<import('./strict.mjs').Request, 'method' | 'target' | 'body' | 'upgrade'>} Asked what an answer depends on */
+
+/**
+ * @typedef {object} Answer
+ * @property {string} bytes
+ * @property {boolean} whole if not, it must never reach a client as a whole message
+ * @property {boolean} close the server closes behind it
+ * @property {number} status
+ * @property {string} content what a client may take for the body of it
+ * @property {number} pieces in how many it is sent
+ */
+
+/**
+ * Every answer says which request it is for.
+ *
+ * @param {Asked} request
+ * @returns {Answer}
+ */
+export function answerTo({ method, target, body, upgrade }) {
+  // However the target is written on its way.
+  const random = randomOf(hash(canonical(target) + body.length))
+  const content = `answer to ${target} ${'r'.repeat(random.below(2000))}`
   const kind = random.below(40)
+  const pieces = random.chance(0.2) ? 2 + random.below(3) : 1
+  const echo = `X-Echo: ${escaped(target)}\r\n`
+  /**
+   * @param {string} status
+   * @param {string} lines
+   */
+  const head = (status, lines) => `HTTP/1.1 ${status}\r\n${echo}${lines}\r\n`
+  /**
+   * @param {string} bytes
+   * @param {Partial<Answer>} [but]
+   * @returns {Answer}
+   */
+  const whole = (bytes, but = {}) => ({ bytes, whole: true, close: false, status: 200, content, pieces, ...but })
+  /** @param {string} bytes */
+  const half = (bytes) => whole(bytes, { whole: false, close: true })
+  const length = `Content-Length: ${content.length}\r\n`
+  const coded = 'Transfer-Encoding: chunked\r\n'
+  const chunks = `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`
+  // In one piece with the answer that it stands behind: what comes later may be the next one, for all that anybody can tell (RFC 9112, 9.2).
+  const behind = { pieces: 1 }
+  const poison = 'HTTP/1.1 200 OK\r\nX-Echo: poison\r\nContent-Length: 0\r\n\r\n'
+  const bare = method === 'HEAD'
+
+  // No to all of them: what follows is HTTP still.
+  if (upgrade) return whole(head('404 Not Found', length) + (bare ? '' : content), { status: 404 })
   if (bare) return whole(head('200 OK', length))
   switch (kind) {
     case 0:
-      return whole(head('204 No Content', ''))
+      return whole(head('204 No Content', ''), { status: 204 })
     case 1:
-      return whole(head('304 Not Modified', 'ETag: "x"\r\n'))
+      return whole(head('304 Not Modified', 'ETag: "x"\r\n'), { status: 304 })
     case 2:
       return whole(head('200 OK', 'Connection: close\r\n') + content, { close: true })
     case 3:
       return whole(`HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${head('200 OK', length)}${content}`)
     case 4:
-      return whole(head('500 Oops', length) + content)
+      return whole(head('500 Oops', length) + content, { status: 500 })
+    case 19:
+      return whole(head('304 Not Modified', length), { status: 304 })
+    case 20:
+      return whole('HTTP/1.1 102 Processing\r\n\r\n'.repeat(1 + random.below(20)) + head('200 OK', coded) + chunks)
     // From here on something is wrong.
     case 5:
-      return { bytes: head('200 OK', `Content-Length: ${content.length + 10}\r\n`) + content, whole: false, close: true }
+      return half(head('200 OK', `Content-Length: ${content.length + 10}\r\n`) + content)
     case 6:
-      return { bytes: `${head('200 OK', 'Transfer-Encoding: chunked\r\n')}5\r\nabcde\r\n`, whole: false, close: true }
+      return half(`${head('200 OK', coded)}5\r\nabcde\r\n`)
     case 7:
-      return { bytes: `${head('200 OK', `${length}Transfer-Encoding: chunked\r\n`)}${content}`, whole: false, close: true }
+      return half(`${head('200 OK', `${length}${coded}`)}${content}`)
     case 8:
-      return { bytes: `${head('200 OK', `${length}Content-Length: 3\r\n`)}${content}`, whole: false, close: true }
+      return half(`${head('200 OK', `${length}Content-Length: 3\r\n`)}${content}`)
     case 9: // bytes behind the answer: a poisoned answer for the next one
-      return whole(`${head('200 OK', length)}${content}HTTP/1.1 200 OK\r\nX-Echo: poison\r\nContent-Length: 0\r\n\r\n`)
+      return whole(`${head('200 OK', length)}${content}${poison}`, behind)
     case 10:
-      return { bytes: 'HTTP/1.1 200 OK\nContent-Length: 0\n\n', whole: false, close: true }
+      return half('HTTP/1.1 200 OK\nContent-Length: 0\n\n')
     case 11:
-      return { bytes: random.bytes(50).toString('latin1'), whole: false, close: true }
+      return half(random.bytes(50))
     case 12:
-      return { bytes: '', whole: false, close: true }
-    case 13:
-      return { bytes: `HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n`, whole: false, close: true }
+      return half('')
+    case 13: // what nobody asked for, and what would be beyond it
+      return half(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n${poison}`)
     case 14:
-      return { bytes: `HTTP/1.1 200 OK\r\nX-Bad: a\0b\r\n${length}\r\n${content}`, whole: false, close: true }
+      return half(`HTTP/1.1 200 OK\r\nX-Bad: a\0b\r\n${length}\r\n${content}`)
     case 15: {
       const text = head('200 OK', length) + content
-      return { bytes: text.slice(0, random.below(text.length)), whole: false, close: true }
+      return half(text.slice(0, random.below(text.length)))
     }
     case 16: // longer than it said
-      return { bytes: `${head('200 OK', 'Content-Length: 3\r\n')}${content}`, whole: true, close: true }
+      return whole(`${head('200 OK', 'Content-Length: 3\r\n')}${content}`, {
+        close: true,
+        content: content.slice(0, 3),
+      })
     case 17:
-      return { bytes: `${head('200 OK', 'Transfer-Encoding: chunked\r\n')}zz\r\n${content}`, whole: false, close: true }
+      return half(`${head('200 OK', coded)}zz\r\n${content}`)
     case 18:
-      return whole(`${head('200 OK', 'Transfer-Encoding: chunked\r\nTrailer: X-T\r\n')}3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n`)
+      return whole(`${head('200 OK', `${coded}Trailer: X-T\r\n`)}3\r\nabc\r\n0\r\nX-T: 1\r\n\r\n`, { content: 'abc' })
+    case 21: // a body where there can be none
+      return whole(head('204 No Content', '') + poison, { ...behind, status: 204, close: true })
     default:
-      if (kind < 28) return whole(head('200 OK', length) + content)
-      return whole(`${head('200 OK', 'Transfer-Encoding: chunked\r\n')}${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`)
+      return whole(kind < 30 ? head('200 OK', length) + content : head('200 OK', coded) + chunks)
   }
 }
 
-/** A target as a header value that any parser takes. */
+/**
+ * A target as a header value that any parser takes.
+ *
+ * @param {string} target
+ */
 export const escaped = (target) => Buffer.from(target, 'latin1').toString('base64')
 
+/** @param {string} text */
 function hash(text) {
   let h = 0x811c9dc5
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)

@@ -2,30 +2,50 @@
 import { connect } from 'node:net'
 import { responseAt } from './strict.mjs'
 
-/** Nothing more came for so long: of a proper case, of any other, and when every answer is there. */
-const PATIENCE_MS = { clean: 5000, other: 40, answered: 3 }
+/** Of a case whose answers need not come, or are all there: nothing more came for so long. */
+const PATIENCE_MS = { changed: 40, answered: 3 }
 
-/** Resolves to what was heard: `{ text, closed, reset }`. */
-export function play(port, one, expected) {
+/**
+ * @typedef {object} Heard
+ * @property {string} text everything that came, as latin1 text
+ * @property {boolean} closed the other side has ended it
+ * @property {boolean} reset ... by a reset
+ */
+
+/**
+ * @param {number} port
+ * @param {import('./cases.mjs').Case} one
+ * @param {readonly import('./strict.mjs').Request[]} expected the requests that are due an answer
+ * @param {number} patienceMs of a proper case
+ * @returns {Promise<Heard>}
+ */
+export function play(port, one, expected, patienceMs) {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
     let text = ''
     let at = 0
     let answers = 0
+    let sent = false
     let reset = false
-    let timer
     let over = false
+    /** @type {NodeJS.Timeout | undefined} */
+    let timer
+    /** @param {boolean} closed */
     const finish = (closed) => {
       if (over) return
       over = true
       clearTimeout(timer)
-      socket.destroy()
+      // Between a FIN and its being on its way libuv refuses a reset, and Node would keep the descriptor for ever.
+      if (one.resets && socket.writableEnded === socket.writableFinished) socket.resetAndDestroy()
+      else socket.destroy()
       resolve({ text, closed, reset })
     }
     const wait = () => {
       clearTimeout(timer)
+      if (!sent) return
       const complete = answers >= expected.length && expected.length > 0
-      timer = setTimeout(() => finish(false), complete ? PATIENCE_MS.answered : one.clean ? PATIENCE_MS.clean : PATIENCE_MS.other)
+      const patience = complete ? PATIENCE_MS.answered : one.clean ? patienceMs : PATIENCE_MS.changed
+      timer = setTimeout(() => finish(false), patience)
     }
     const count = () => {
       while (at < text.length) {
@@ -41,7 +61,7 @@ export function play(port, one, expected) {
     socket.on('close', () => finish(true))
     socket.on('end', () => finish(true))
     socket.on('data', (chunk) => {
-      text += chunk.latin1Slice()
+      text += chunk.toString('latin1')
       count()
       wait()
     })
@@ -50,18 +70,19 @@ export function play(port, one, expected) {
       let from = 0
       const next = () => {
         if (over || socket.destroyed) return
-        if (cuts.length === 0) {
+        const to = cuts.shift()
+        if (to === undefined) {
+          sent = true
           if (one.halfClose) socket.end()
           return wait()
         }
-        const to = cuts.shift()
         socket.write(Buffer.from(one.text.slice(from, to), 'latin1'))
         if (one.leavesAt >= 0 && to >= one.leavesAt) return finish(false)
         from = to
-        setImmediate(next)
+        if (one.pauseMs > 0) setTimeout(next, one.pauseMs)
+        else setImmediate(next)
       }
       next()
-      wait()
     })
   })
 }

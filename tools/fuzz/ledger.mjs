@@ -1,102 +1,228 @@
 // Who believes what. The client's bytes, read by the letter, say which requests there may be; the upstream says which there were. What the
 // upstream has seen and the client has not sent is smuggled; what a client takes for an answer to another request is a mix-up.
 import { answerTo, escaped } from './answers.mjs'
-import { canonical, requestsIn, responseAt } from './strict.mjs'
+import { connectionOf, requestsIn, responseAt } from './strict.mjs'
+import { canonical, caseIn } from './targets.mjs'
 
-/** Old cases are forgotten: attempts that come later than this many cases would be a finding of their own. */
-const REMEMBERED = 5000
+/** @typedef {import('./strict.mjs').Request} Request */
+/** @typedef {import('./strict.mjs').Response} Response */
+/** @typedef {import('./cases.mjs').Case} Case */
+
+/**
+ * @typedef {object} Finding
+ * @property {string} kind
+ * @property {string} text
+ * @property {number | undefined} case where it is known
+ */
+
+/** Requests that are remembered. One that is seen after so many others would be a finding of its own. */
+const REMEMBERED = 20_000
+const MOST_FINDINGS = 100
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])
+const HOP_BY_HOP = /^(?:proxy-.*|keep-alive|trailer)$/
 
 export class Ledger {
-  findings = []
+  /** @type {Finding[]} */ findings = []
   cases = 0
   requests = 0
   answers = 0
-  /** Requests that may be seen, by key; how often. */
+  /** @readonly */ #seed
+  /**
+   * Requests that may be seen, by key, the latest last.
+   *
+   * @type {Map<string, { left: number, seen: number, upgrade: boolean }>}
+   */
   #allowed = new Map()
-  #keys = []
 
-  /** A case that is about to be sent. */
+  /** @param {number} seed of the cases */
+  constructor(seed) {
+    this.#seed = seed
+  }
+
+  /**
+   * A case that is about to be sent.
+   *
+   * @param {Case} one
+   * @returns {readonly Request[]} the requests that it is, by the letter
+   */
   open(one) {
     const { requests } = requestsIn(one.text)
     this.cases++
     for (const request of requests) {
       const key = keyOf(request)
-      const known = this.#allowed.get(key)
-      if (known === undefined) {
-        this.#allowed.set(key, { left: 1, seen: 0 })
-        this.#keys.push(key)
-      } else known.left++
+      const known = this.#allowed.get(key) ?? { left: 0, seen: 0, upgrade: false }
+      known.left++
+      known.upgrade ||= request.upgrade
+      this.#allowed.delete(key)
+      this.#allowed.set(key, known)
     }
-    while (this.#keys.length > REMEMBERED) this.#allowed.delete(this.#keys.shift())
+    for (const key of this.#allowed.keys()) {
+      if (this.#allowed.size <= REMEMBERED) break
+      this.#allowed.delete(key)
+    }
     return requests
   }
 
-  /** The upstream has been sent this. */
+  /**
+   * The upstream has been sent this.
+   *
+   * @param {Request} request
+   */
   seen(request) {
     this.requests++
+    /**
+     * @param {string} kind
+     * @param {string} text
+     */
+    const found = (kind, text) => this.found(kind, `${text}: ${show(request)}`, this.#caseOf(request))
     const known = this.#allowed.get(keyOf(request))
-    if (known === undefined) return this.found('smuggled', `the upstream was sent what no client did: ${show(request)}`)
+    if (known === undefined) return found('smuggled', 'the upstream was sent what no client did')
     known.seen++
-    if (!IDEMPOTENT.has(request.method) && known.seen > known.left) {
-      this.found('twice', `sent ${known.seen} times: ${show(request)}`)
+    if (!IDEMPOTENT.has(request.method) && known.seen > known.left) found('twice', `sent ${known.seen} times`)
+    for (const [name] of request.fields) {
+      if (HOP_BY_HOP.test(name) || (name === 'upgrade' && !known.upgrade)) found('hop-by-hop', `${name} was passed on`)
     }
-    const strange = request.fields.find(([name]) => /^(?:proxy-.*|keep-alive|upgrade|trailer)$/.test(name))
-    if (strange !== undefined) this.found('hop-by-hop', `${strange[0]} was passed on: ${show(request)}`)
   }
 
-  /** The upstream got what is not HTTP by the letter. */
+  /**
+   * The upstream got what is not HTTP by the letter.
+   *
+   * @param {string} reason
+   * @param {string} text
+   */
   wrong(reason, text) {
-    this.found('malformed', `${reason}: ${JSON.stringify(text.slice(0, 300))}`)
+    this.found('malformed', `${reason}: ${JSON.stringify(text.slice(0, 300))}`, caseIn(this.#seed, text))
   }
 
-  /** What the client of a case got until the connection closed, or nothing more came. `expected`: what `open` said. */
-  heard(one, expected, text, { closed, reset }) {
+  /**
+   * What the client of a case got until the connection closed, or nothing more came.
+   *
+   * @param {Case} one
+   * @param {readonly Request[]} expected what `open` said
+   * @param {import('./client.mjs').Heard} heard
+   */
+  heard(one, expected, { text, closed, reset }) {
+    /**
+     * @param {string} kind
+     * @param {string} what
+     */
+    const found = (kind, what) => this.found(kind, what, one.number)
     let at = 0
     let count = 0
+    let last = false
     while (at < text.length) {
+      if (last) return found('answers', 'bytes behind an answer that was said to be the last')
       const request = expected[count]
-      const found = responseAt(text, at, request?.method ?? 'GET', closed && !reset)
-      if (found.wrong !== undefined) return this.found('answer', `case ${one.number}: ${found.wrong}`)
-      if (found.end === undefined) return this.#incomplete(one, count)
-      at = found.end
-      if (found.interim) continue
+      const answer = responseAt(text, at, request?.method ?? 'GET', closed && !reset)
+      if (answer.wrong !== undefined) return found('answer', answer.wrong)
+      if (answer.end === undefined) break
+      at = answer.end
+      const fault = faultOf(request, answer)
+      if (fault !== undefined) found('answer', fault)
+      if (answer.interim) continue
       this.answers++
-      const own = found.fields.some(([name, value]) => name === 'content-type' && value === 'application/problem+json')
-      if (!own) this.#matches(one, request, found)
       count++
-      if (own && found.status === 400) break
+      last = connectionOf(answer.fields).includes('close')
+      if (!isOwn(answer)) this.#matches(one.number, request, answer)
+      // To what makes no sense it answers by closing, and does not know whether HEAD was meant.
+      else if (last) break
     }
-    if (count > expected.length + 1) this.found('answers', `case ${one.number}: ${count} answers to ${expected.length} requests`)
-    if (one.clean && one.leavesAt < 0 && count < expected.length && !closed) this.found('silence', `case ${one.number}: ${count} answers to ${expected.length} requests`)
-    return count
+    const counts = `${count} answers to ${expected.length} requests`
+    if (count > expected.length + 1) found('answers', counts)
+    if (!one.clean || one.leavesAt >= 0 || count >= expected.length) return
+    if (!closed) return found('silence', counts)
+    if (!last && !mayBeDropped(one, expected)) found('dropped', counts)
   }
 
-  #incomplete() {}
-
-  #matches(one, request, answer) {
-    if (request === undefined) return this.found('answers', `case ${one.number}: an answer to no request`)
+  /**
+   * @param {number} number
+   * @param {Request | undefined} request
+   * @param {Response} answer the upstream's
+   */
+  #matches(number, request, answer) {
+    /**
+     * @param {string} kind
+     * @param {string} text
+     */
+    const found = (kind, text) => this.found(kind, text, number)
+    if (request === undefined) return found('answers', 'an answer to no request')
     const echo = answer.fields.find(([name]) => name === 'x-echo')?.[1]
-    if (echo === undefined) return this.found('answer', `case ${one.number}: ${answer.status} is neither the gateway's nor the upstream's`)
+    if (echo === undefined) return found('answer', `${answer.status} is neither the gateway's nor the upstream's`)
     const target = Buffer.from(echo, 'base64').toString('latin1')
-    if (canonical(target) !== canonical(request.target)) {
-      return this.found('mixed up', `case ${one.number}: ${request.target} got the answer to ${target}`)
-    }
-    const sent = answerTo({ ...request, target })
-    if (!sent.whole && answer.status === 200) {
-      this.found('half', `case ${one.number}: half an answer was taken for a whole one (${request.method} ${request.target})`)
-    }
+    if (escaped(target) !== echo || canonical(target) !== canonical(request.target))
+      return found('mixed up', `${request.target} got the answer to ${target}`)
+    // An answer that ends with its connection is left out: a reset that comes with the last data looks like an end from here.
+    if (answer.byClose) return
+    const sent = answerTo({ ...request, target, upgrade: answer.status === 404 })
+    const what = `${request.method} ${request.target}`
+    if (!sent.whole) return found('half', `half an answer was taken for a whole one (${what})`)
+    const bare = request.method === 'HEAD' || answer.status === 204 || answer.status === 304
+    if (answer.status !== sent.status) found('changed', `${sent.status} became ${answer.status} (${what})`)
+    else if (!bare && answer.body !== sent.content)
+      found('changed', `a body of ${sent.content.length} bytes became another one of ${answer.body.length} (${what})`)
   }
 
-  found(kind, text) {
-    if (this.findings.length < 100) this.findings.push({ kind, text })
+  /** @param {Request} request */
+  #caseOf({ target, fields, body }) {
+    const name = fields.find(([name]) => name === 'x-fuzz')?.[1] ?? ''
+    for (const text of [target, `x-fuzz:${name}`, body]) {
+      const number = caseIn(this.#seed, text)
+      if (number !== undefined) return number
+    }
+    return undefined
+  }
+
+  /**
+   * @param {string} kind
+   * @param {string} text
+   * @param {number} [number] of the case
+   */
+  found(kind, text, number) {
+    if (this.findings.length < MOST_FINDINGS) this.findings.push({ kind, text, case: number })
   }
 }
 
+/**
+ * What is wrong with an answer, whoever it is from.
+ *
+ * @param {Request | undefined} request
+ * @param {Response} answer
+ */
+function faultOf(request, { status, fields }) {
+  if (status === 101) return '101 for who was told no'
+  if (request?.minor !== 0) return undefined
+  // RFC 9110, 15.2, and RFC 9112, 6.1: it would not know what they are.
+  if (status < 200) return `${status} for an HTTP/1.0 client`
+  return fields.some(([name]) => name === 'transfer-encoding') ? 'a transfer coding for an HTTP/1.0 client' : undefined
+}
+
+/**
+ * Whether a connection may well end before its requests are answered.
+ *
+ * @param {Case} one
+ * @param {readonly Request[]} expected
+ */
+function mayBeDropped({ halfClose }, expected) {
+  // Who closes his side may be taken for gone. An answer that breaks off takes the connection with it. And who offers another protocol while
+  // answers are due may be turned away: nobody could tell where it would begin.
+  return halfClose || expected.some((request, i) => !answerTo(request).whole || (i > 0 && request.upgrade))
+}
+
+/**
+ * Whether it is the gateway's own.
+ *
+ * @param {Response} answer
+ */
+function isOwn({ fields }) {
+  return fields.some(([name, value]) => name === 'content-type' && value === 'application/problem+json')
+}
+
+/** @param {Request} request */
 function keyOf({ method, target, body }) {
   return `${method} ${canonical(target)} ${body}`
 }
 
+/** @param {Request} request */
 function show({ method, target, body }) {
   return JSON.stringify(`${method} ${target} ${body}`.slice(0, 300))
 }

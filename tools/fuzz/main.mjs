@@ -1,82 +1,97 @@
-// npm run fuzz -- [--seconds N | --connections N] [--seed N] [--case N]
-// Ends with 0 when nothing was found, with 1 and the findings when something was, with 2 when it was asked for nonsense.
-import { parseArgs } from 'node:util'
+// npm run fuzz -- [options], see --help.
+import { caseOf } from './cases.mjs'
 import { startGateway } from './gateway.mjs'
+import { Growth, WARM_CONNECTIONS } from './growth.mjs'
+import { Ledger } from './ledger.mjs'
+import { asked, HELP, UsageError } from './options.mjs'
 import { fuzz } from './run.mjs'
+import { told, witnessTo } from './witness.mjs'
 
-const HELP = `npm run fuzz -- [options]
-Sends the gateway what hostile clients and broken servers would, byte by byte, and compares what each side believes the requests were.
+const SHOW_EVERY_MS = 5000
+const MOST_FINDINGS = 20
+/** A signal that comes again sooner is the same one: the terminal sends it, and npm once more. */
+const ECHO_MS = 1000
 
-  --seconds N       for so long (default: 60)
-  --connections N   so many connections instead
-  --seed N          other cases (default: 1); a seed and a number are a case, always the same
-  --case N          only this one, with its bytes`
+/** @typedef {import('./options.mjs').Asked} Asked */
 
-const fail = (message) => {
-  console.error(message)
-  process.exit(2)
-}
+let stoppedAt = Number.POSITIVE_INFINITY
+const stopped = () => stoppedAt !== Number.POSITIVE_INFINITY
 
-function options() {
-  const whole = (text, name) => (text === undefined || /^\d{1,9}$/.test(text) ? text && Number(text) : fail(`--${name}: expected a whole number, got ${text}`))
-  try {
-    const { values } = parseArgs({
-      options: {
-        seconds: { type: 'string' },
-        connections: { type: 'string' },
-        seed: { type: 'string' },
-        case: { type: 'string' },
-        help: { type: 'boolean' },
-      },
-    })
-    if (values.help) {
-      console.log(HELP)
-      process.exit(0)
+/**
+ * One seed.
+ *
+ * @param {number} seed
+ * @param {Asked} options
+ * @returns {Promise<number>} how many findings
+ */
+async function run(seed, { seconds, connections, only, bin }) {
+  const ledger = new Ledger(seed)
+  const growth = new Growth()
+  /** @type {Awaited<ReturnType<typeof startGateway>> | undefined} */
+  let gateway
+  let shown = 0
+  const showFindings = () => {
+    for (const { kind, text, case: number } of ledger.findings.slice(shown)) {
+      const again = number === undefined || number === only ? '' : `\n  npm run fuzz -- --seed ${seed} --case ${number}`
+      console.log(`${kind}: ${text}${again}`)
     }
-    return Object.fromEntries(['seconds', 'connections', 'seed', 'case'].map((name) => [name, whole(values[name], name)]))
-  } catch (error) {
-    return fail(`${error.message}\n\n${HELP}`)
+    shown = ledger.findings.length
+  }
+  const counts = () => {
+    const { cases, requests, answers, findings } = ledger
+    return `${cases} connections, ${requests} requests passed on, ${answers} answers, ${findings.length} findings`
+  }
+  const timer = setInterval(() => {
+    const held = gateway?.held()
+    console.log(`${counts()}${held === undefined ? '' : ` · ${held.fds} descriptors, ${held.rssMiB.toFixed(0)} MiB`}`)
+    showFindings()
+  }, SHOW_EVERY_MS)
+
+  const endAt = performance.now() + seconds * 1000
+  const done = () => (connections === undefined ? performance.now() >= endAt : ledger.cases >= connections)
+  if (only !== undefined) console.log(told(caseOf(seed, only)))
+  try {
+    await fuzz({
+      seed,
+      only,
+      ledger,
+      enough: () => stopped() || ledger.findings.length >= MOST_FINDINGS || (only === undefined && done()),
+      async target(port) {
+        gateway = await startGateway(port, { bin })
+        console.log(`seed ${seed}: the gateway is process ${gateway.pid}, port ${gateway.port}`)
+        return gateway
+      },
+      witness: only === undefined ? undefined : witnessTo((text) => console.log(text)),
+      rest:
+        only === undefined ? { after: WARM_CONNECTIONS, look: () => growth.look(() => gateway?.held()) } : undefined,
+    })
+  } finally {
+    clearInterval(timer)
+  }
+  for (const leak of growth.leaks) ledger.found('leak', leak)
+  if (growth.summary !== '') console.log(growth.summary)
+  showFindings()
+  console.log(`seed ${seed}: ${counts()}`)
+  return ledger.findings.length
+}
+
+async function main() {
+  const options = asked(process.argv.slice(2))
+  if (options.help) return console.log(HELP)
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(signal, () => {
+      const now = performance.now()
+      if (!stopped()) stoppedAt = now
+      else if (now - stoppedAt > ECHO_MS) process.exit(1)
+    })
+  }
+  for (const seed of options.seeds) {
+    if ((await run(seed, options)) > 0) process.exitCode = 1
+    if (stopped()) return
   }
 }
 
-const { seconds = 60, connections, seed = 1, case: only } = options()
-const endAt = performance.now() + seconds * 1000
-let stopped = false
-process.on('SIGINT', () => {
-  stopped = true
+main().catch((error) => {
+  console.error(error instanceof UsageError ? `${error.message}\n\n${HELP}` : error.message)
+  process.exitCode = 2
 })
-const enough = ({ cases, findings }) =>
-  stopped || findings.length >= 20 || (connections === undefined ? performance.now() >= endAt : cases >= connections)
-
-/** Warm, so that what comes later is growth. */
-const WARM = 3000
-let first
-let last
-let shown = performance.now()
-const progress = (ledger, gateway) => {
-  if (ledger.cases === WARM) first = gateway.held()
-  if (performance.now() - shown < 5000) return
-  shown = performance.now()
-  last = gateway.held()
-  console.log(`${ledger.cases} connections, ${ledger.requests} requests passed on, ${ledger.answers} answers, ${ledger.findings.length} findings · ${last.fds} descriptors, ${last.rssMiB.toFixed(0)} MiB`)
-}
-
-let end
-const target = async (port) => {
-  const gateway = await startGateway(port)
-  return {
-    ...gateway,
-    async settled(ledger) {
-      await gateway.settled(ledger)
-      end = gateway.held()
-    },
-  }
-}
-const ledger = await fuzz({ seed, enough, target, only, progress })
-if (first !== undefined && end !== undefined) {
-  console.log(`descriptors ${first.fds} after ${WARM} connections, ${end.fds} at the end; memory ${first.rssMiB.toFixed(0)} and ${end.rssMiB.toFixed(0)} MiB`)
-  if (end.fds > first.fds) ledger.found('leak', `${end.fds - first.fds} descriptors more than after ${WARM} connections`)
-}
-for (const { kind, text } of ledger.findings) console.log(`${kind}: ${text}`)
-console.log(`seed ${seed}: ${ledger.cases} connections, ${ledger.requests} requests passed on, ${ledger.answers} answers, ${ledger.findings.length} findings`)
-process.exit(ledger.findings.length === 0 ? 0 : 1)

@@ -160,7 +160,8 @@ export class RequestBody {
     this.attached = true
     const { request, response } = this
     // Who asked before he sends is told to go on only now: a gate that refuses saves him the upload.
-    if (request.headers.expect !== undefined) tellToGoOn(response)
+    // Not in HTTP/1.0, which knows no interim answers (RFC 9110, 10.1.1).
+    if (request.headers.expect !== undefined && request.httpVersionMinor !== 0) tellToGoOn(response)
     request.on('data', this.onData).on('end', this.onEnd)
   }
 

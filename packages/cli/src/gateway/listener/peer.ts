@@ -3,6 +3,7 @@ import { TLSSocket } from 'node:tls'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Problem } from '../exchange/problem.ts'
 import type { Sender } from '../heads/forwarding.ts'
+import { reset } from './reset.ts'
 import type { Trust } from './trust.ts'
 
 // Who is at the other end of a connection, and is he still with us?
@@ -146,9 +147,8 @@ export class Peer implements Sender {
 
   /** Ends the connection without a word: what was sent of an answer cannot pass for the whole. */
   cut(): void {
-    // Only TCP can be reset. When the carrier is gone already, so is the connection.
-    if (this.carrier instanceof TLSSocket) this.socket.destroy()
-    else this.carrier.resetAndDestroy()
+    // When the carrier is gone already, so is the connection.
+    reset(this.carrier)
   }
 
   /** The time for the whole request is over, and it is not here yet. */

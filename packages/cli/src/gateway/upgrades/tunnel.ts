@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import { reset } from '../listener/reset.ts'
 import { Frames } from './frames.ts'
 import { Way } from './way.ts'
 
@@ -96,11 +96,4 @@ export class Tunnel {
   private farewell(): void {
     if (this.leaving && this.up.closed) this.client.end()
   }
-}
-
-/** Only TCP can be reset. */
-function reset(socket: Socket): void {
-  if (socket.destroyed) return
-  if (socket instanceof TLSSocket) socket.destroy()
-  else socket.resetAndDestroy()
 }
