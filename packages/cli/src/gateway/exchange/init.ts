@@ -7,10 +7,14 @@ export class ExchangeInit implements Init {
   // Undefined where nothing was said: the pipeline looks at these for every call.
   readonly within: number
   readonly criticality: Criticality
+  /** Calls that cost alike, and that a server may ask to hold back: a method of a route. */
+  readonly method: string
 
   constructor(exchange: Exchange) {
-    const { within, criticality } = exchange.head.said
+    const { head, route } = exchange
+    const { within, criticality } = head.said
     this.data = exchange
+    this.method = route.apiOf(head.method)
     this.within = within as number
     this.criticality = criticality as Criticality
   }

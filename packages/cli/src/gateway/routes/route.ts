@@ -17,6 +17,7 @@ export class Route {
   readonly pipeline: Pipeline
   readonly telemetry: RouteTelemetry
   readonly config: RouteConfig
+  private readonly apis = new Map<string, string>()
 
   private constructor(config: RouteConfig, made: Pipeline, telemetry: RouteTelemetry) {
     this.id = config.id
@@ -27,6 +28,16 @@ export class Route {
 
   static of(config: RouteConfig, cluster: UpstreamCluster, lane: StaticLane): Route {
     return new Route(config, pipeline(config.id, layersOf(config, cluster, lane)), new RouteTelemetry())
+  }
+
+  /** A name for the requests of one method. The methods are those that the parser knows. */
+  apiOf(method: string): string {
+    let name = this.apis.get(method)
+    if (name === undefined) {
+      name = `${method} ${this.id}`
+      this.apis.set(method, name)
+    }
+    return name
   }
 
   /** So much may a request bring. */
