@@ -82,7 +82,12 @@ export class Gateway {
     const waiting = restartsFor(this.config, config)
     const next = inEffect(this.config, config)
     this.site.update(next)
-    this.front.update(next)
+    try {
+      this.front.update(next)
+    } catch (error) {
+      this.site.update(this.config)
+      throw error
+    }
     this.admin.update(next.admin)
     this.peers.limits = next.limits
     this.peers.trust = next.trust
@@ -112,7 +117,10 @@ export class Gateway {
     this.stage = 'closed'
     this.peers.close()
     this.upgrades.close()
-    const ended = Promise.all([this.front.cut(), this.admin.close(), this.site.close(), this.accessLog?.close()])
+    // What is cut has a line in the log, too: so that ends last.
+    const ended = Promise.all([this.front.cut(), this.admin.close(), this.site.close()]).then(() =>
+      this.accessLog?.close(),
+    )
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, CLOSE_WITHIN_MS)

@@ -1,5 +1,6 @@
 import type { FloodEvent, Pipeline } from 'floodwall'
 import { destination, type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino'
+import { lastLines } from './last-lines.ts'
 
 export type Log = Logger
 
@@ -8,7 +9,8 @@ export type LogLevel = (typeof logLevels)[number]
 
 /** Lines that nobody takes are dropped at some point: a reader of the log that hangs must not take the gateway with it. */
 const UNREAD_MOST_BYTES = 1024 * 1024
-const FLUSH_WITHIN_MS = 1000
+/** Nobody may read the log; the end does not wait for him. */
+const LAST_LINE_WITHIN_MS = 200
 
 /** A log, and its end. */
 export interface Journal {
@@ -20,6 +22,8 @@ export interface Journal {
 /** One JSON object per line on standard output. Written in the background: a slow reader does not slow the traffic. */
 export function journalTo(level: LogLevel): Journal {
   const stream = destination({ dest: 1, sync: false, maxLength: UNREAD_MOST_BYTES })
+  // A full disk: lines are lost then, and traffic is not. Without this it would end the process, which would wait for the disk to do so.
+  stream.on('error', () => {})
   const options: LoggerOptions = {
     level,
     base: { pid: process.pid },
@@ -27,17 +31,7 @@ export function journalTo(level: LogLevel): Journal {
     formatters: { level: (label) => ({ level: label }) },
     serializers: { error: ({ name, message, stack }: Error) => ({ name, message, stack }) },
   }
-  const close = async (): Promise<void> => {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, FLUSH_WITHIN_MS)
-      stream.on('close', () => {
-        clearTimeout(timer)
-        resolve()
-      })
-      stream.end()
-    })
-  }
-  return { log: pino(options, stream), close }
+  return { log: pino(options, stream), close: () => lastLines(stream, LAST_LINE_WITHIN_MS) }
 }
 
 /** What changes in the pipeline, as lines. Refusals come sampled: one line a second, gate and reason, with the count. */

@@ -1,10 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { exitCodes } from '../exit-codes.ts'
 import { type Config, configOf, type Flags } from './config/config.ts'
 import { Misconfigured } from './config/document.ts'
 import { Reading } from './config/reading.ts'
 import { Gateway } from './gateway.ts'
-import { type Journal, journalTo, type LogLevel } from './log.ts'
+import { type Journal, journalTo, type Log, type LogLevel } from './log.ts'
 import { Reload } from './reload/reload.ts'
 import { tryOut } from './site.ts'
 
@@ -15,9 +14,6 @@ export interface GatewayOptions extends Flags {
   /** False: files may change as they like, until SIGHUP. */
   readonly watch: boolean
 }
-
-/** Nobody may read the log; the end does not wait for him. */
-const LAST_LINE_WITHIN_MS = 200
 
 /** `floodwall gateway`: runs until a signal ends it. Answers with the exit code. */
 export async function runGateway(options: GatewayOptions): Promise<number> {
@@ -38,7 +34,21 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
     console.error(error.message)
     return exitCodes.misused
   }
-  const { log, close } = journal
+  try {
+    return await serve(gateway, journal.log, asked, options, reading)
+  } finally {
+    await journal.close()
+  }
+}
+
+/** Until it ends, and how. */
+async function serve(
+  gateway: Gateway,
+  log: Log,
+  asked: Signals,
+  options: GatewayOptions,
+  reading: Reading,
+): Promise<number> {
   try {
     const started = await Promise.race([gateway.start().then(() => true), asked.first.then(() => false)])
     if (!started) {
@@ -62,7 +72,6 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   // At the second signal nothing has been closed yet; a file of a socket must not be left behind.
   if (gateway.stage !== 'closed') await gateway.close()
   log.info({ drained }, 'stopped')
-  await Promise.race([close(), pause(LAST_LINE_WITHIN_MS)])
   return drained ? exitCodes.fine : exitCodes.failed
 }
 

@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { destination } from 'pino'
 import { Misconfigured } from '../config/document.ts'
+import { lastLines } from '../last-lines.ts'
 import type { Entry } from './entry.ts'
 import { type Format, type Writer, writers } from './formats.ts'
 
@@ -69,6 +70,7 @@ export class AccessLog {
   }
 
   record(entry: Entry): void {
+    if (this.ended) return
     if (this.settings.onlyErrors && !wentWrong(entry)) return
     const line = `${this.write(entry, this.settings.query)}\n`
     if (this.to + line.length * MOST_BYTES_PER_UNIT > this.slab.length) this.renew(line)
@@ -88,15 +90,8 @@ export class AccessLog {
     if (this.ended) return
     this.ended = true
     clearInterval(this.timer)
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, FLUSH_EVERY_MS)
-      this.stream.once('close', () => {
-        clearTimeout(timer)
-        resolve()
-      })
-      this.handOver()
-      this.stream.end()
-    })
+    this.handOver()
+    await lastLines(this.stream, FLUSH_EVERY_MS)
   }
 
   private flush(): void {

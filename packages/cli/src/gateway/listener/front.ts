@@ -70,6 +70,8 @@ export class Front {
 
   /** Ends the kept connections on which nothing is asked. */
   closeIdle(): void {
+    // node:http calls a connection idle whose last answer is not written yet, and there is no telling it which: all of them wait, then.
+    if (this.ground.peers.writing) return
     for (const { server } of this.doors) server.closeIdleConnections()
   }
 
@@ -82,8 +84,9 @@ export class Front {
   /** Ends everything at once. */
   async cut(): Promise<void> {
     const stopped = this.stop()
-    for (const { server } of this.doors) server.closeAllConnections()
+    // First, since node:http would close: an answer that ends with its connection would pass for a whole one.
     this.ground.peers.cut()
+    for (const { server } of this.doors) server.closeAllConnections()
     this.carriers.cut()
     await stopped
   }

@@ -106,7 +106,7 @@ export function trafficServer(ground: Ground, carriers: Carriers, certificates?:
     }
     if (code === LATE && peer.busy) return peer.tooLate()
     // The rest of a message that was refused by its head. The parser says so again with every piece that comes.
-    if (peer.closing) return peer.busy ? undefined : socket.destroySoon()
+    if (peer.closing) return peer.busy ? peer.deaf() : socket.destroySoon()
     // The client is gone, and its body with it: there is nobody to tell.
     if (code === 'ECONNRESET' || !socket.writable || (code === CUT_OFF && peer.busy)) return void socket.destroy()
     const [problem, phrase] = problemByCode.get(code) ?? [malformed, 'Bad Request']

@@ -3,6 +3,7 @@ import { TLSSocket } from 'node:tls'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Problem } from '../exchange/problem.ts'
 import type { Sender } from '../heads/forwarding.ts'
+import { Intake } from './intake.ts'
 import { reset } from './reset.ts'
 import type { Trust } from './trust.ts'
 
@@ -47,6 +48,7 @@ export class Peer implements Sender {
   /** A request that was said to be the last is here. */
   heardLast = false
   private lastWords = ''
+  private readonly intake: Intake
   private readonly carrier: Socket
   private first: Exchange | null = null
   private read = -1
@@ -61,6 +63,7 @@ export class Peer implements Sender {
   constructor(socket: Socket, trust: Trust, carrier: Socket = socket) {
     this.socket = socket
     this.carrier = carrier
+    this.intake = new Intake(socket)
     this.secure = socket instanceof TLSSocket
     this.certificate = socket instanceof TLSSocket ? certificateOf(socket) : ''
     const { remoteAddress = 'unknown' } = socket
@@ -79,6 +82,12 @@ export class Peer implements Sender {
     exchange.after = this.first
     if (this.first !== null) this.first.before = exchange
     this.first = exchange
+    this.intake.begun()
+  }
+
+  /** A request that nobody hears has come: those behind it are not even read. */
+  deaf(): void {
+    this.intake.stop()
   }
 
   /**
@@ -91,6 +100,7 @@ export class Peer implements Sender {
       exchange.giveUp(problem)
       return false
     }
+    this.deaf()
     if (this.heardLast) return false
     this.closing = true
     this.lastWords = words
@@ -112,6 +122,7 @@ export class Peer implements Sender {
     if (after !== null) after.before = before
     exchange.before = null
     exchange.after = null
+    this.intake.ended()
     // Not now: the answer is about to be written.
     if (this.lastWords !== '') setImmediate(this.part)
   }
@@ -167,7 +178,7 @@ export class Peer implements Sender {
     if (this.ended) {
       if (this.isSilent(now)) return this.cut()
       this.probe()
-    }
+    } else if (this.intake.isStopped) this.probe()
     for (let exchange = this.first; exchange !== null; exchange = exchange.after) {
       if (!exchange.incomplete) continue
       if (now - exchange.since >= exchange.route.requestMs(limits)) return exchange.stall()

@@ -60,7 +60,7 @@ export class Proxy {
     const { site, peers } = this.ground
     const peer = peers.of(request.socket)
     // What follows a request whose end is in doubt, or that was said to be the last, is not a request: it may be the body of one.
-    if (peer.closing || peer.heardLast) return
+    if (peer.closing || peer.heardLast) return peer.deaf()
     const head = RequestHead.of(request, peer, site.limits.headerCount, site.forwarded)
     if (head instanceof Problem) return this.turnAway(head, request, response)
     // What the parser takes for an offer comes to upgrade(). This one only we see, and two readings are one too many.
