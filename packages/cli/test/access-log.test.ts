@@ -69,7 +69,7 @@ describe('a line', () => {
   test.each(['json', 'combined'] as const)('%s: nothing a client wrote makes a second line or field', (format) => {
     const evil = 'x" 200 0 "-" "-"\n127.0.0.1 - - \u0000\u001b[31m\u2028é'
     const line = writers[format]({ ...entry, target: `/${evil}`, agent: evil, referrer: evil, method: evil }, true)
-    expect(line).not.toMatch(/[\n\r\u0000\u001b]/)
+    expect([...line].filter((one) => one < ' ')).toEqual([])
     // In the combined format a reader splits at quotes that are not escaped: request, referrer, agent.
     if (format === 'combined') expect(line.replace(/\\./g, '').split('"')).toHaveLength(7)
     else expect(JSON.parse(line)).toMatchObject({ agent: evil, target: `/${evil}` })
@@ -192,7 +192,7 @@ describe('a log', () => {
     await gateway.cli.finished()
     const lines = linesOf(to)
     const short = lines.map(({ target, method, status, code, cut, bytes, route }) => ({
-      asked: `${method} ${target}`,
+      asked: `${String(method)} ${String(target)}`,
       status,
       bytes,
       route,

@@ -10,10 +10,7 @@ const codeOf = ({ body }: Answer): string => (JSON.parse(body) as { code: string
 
 describe('as rules of a route', () => {
   test('breaker by slow calls: a server that answers, and too late, is cut off', async () => {
-    const origin = await startOrigin(async (_request, response) => {
-      await pause(120)
-      response.end('late')
-    })
+    const origin = await startOrigin((_request, response) => void setTimeout(() => response.end('late'), 120))
     const breaker = { kind: 'breaker', slowAfter: '40ms', slowRate: 0.5, atLeast: 4, openFor: '60s' }
     const gateway = await startGateway({ upstreams: [origin.port], config: { layers: [breaker], endpoint: [] } })
     const answers = await Promise.all(Array.from({ length: 4 }, () => ask(gateway.port)))
@@ -43,9 +40,8 @@ describe('as rules of a route', () => {
   })
 
   test('hedge: a second try elsewhere when the first is late; the first success is the answer', async () => {
-    const slow = await startOrigin(async (_request, response) => {
-      await pause(3000)
-      if (!response.destroyed) response.end('slow')
+    const slow = await startOrigin((_request, response) => {
+      setTimeout(() => response.end('slow'), 3000).unref()
     })
     const fast = await startOrigin((_request, response) => response.end('fast'))
     const config = {
