@@ -2,7 +2,10 @@ import type { Init } from '../core/init.ts'
 
 /** What a caller may say about a request besides the request itself: an {@link Init}, whose `method` is called `route` here. */
 export interface About extends Omit<Init, 'method'> {
-  /** A name for requests that cost alike, from a small set: `'GET /items/:id'`. Default: the HTTP method. */
+  /**
+   * A name for requests that cost alike and are held back together, from a small set: `'GET /items/:id'`. Default: the HTTP method, and for
+   * pauses that a server asks for the path without its ids: `'GET /items/{id}'`.
+   */
   readonly route?: string
 }
 

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
 import type { Cluster } from '../algorithms/cluster/cluster.ts'
 import type { Call } from '../core/call.ts'
-import { ConfigError } from '../core/errors.ts'
 import type { Listener } from '../core/event.ts'
 import type { Snapshot } from '../core/gate.ts'
 import type { Endpoint, Init } from '../core/init.ts'
@@ -10,15 +9,16 @@ import { judge } from '../core/leaf.ts'
 import type { Classify, Outcome } from '../core/outcome.ts'
 import { Pipeline, type PipelineOptions } from '../core/pipeline.ts'
 import type { Next } from '../core/policy.ts'
-import { parse, positiveSpan } from '../core/schema.ts'
+import { parse, positiveSpan, spanOrZero } from '../core/schema.ts'
 import { systemRuntime } from '../core/system.ts'
-import { balance } from '../policies/balance.ts'
 import { deadline } from '../policies/deadline.ts'
 import { retry } from '../policies/retry.ts'
-import { timeout } from '../policies/timeout.ts'
+import { timeLimits } from '../policies/time-limits.ts'
+import { completed } from './completed.ts'
 import { Exchange, valueOf, type Wire } from './exchange.ts'
 import { type Fetch, type FetchInit, fetchWire, sender, splitInit } from './fetch.ts'
 import { Pools } from './pools.ts'
+import { Propagation } from './propagation.ts'
 import { type RequestOptions, requestWire, splitOptions } from './request.ts'
 import type { ResponseData } from './undici.ts'
 import { connectionOf } from './unsent.ts'
@@ -40,12 +40,21 @@ const clientOptions = v.strictObject({
   bodyAtMost: v.optional(positiveSpan, '5m'),
   /** On `close()`: requests that run are cut after this. Default 5 s. */
   drain: v.optional(positiveSpan, '5s'),
+  /** Requests say how much time is left, how much they matter and how often they were tried. Default true; false for strangers. */
+  propagate: v.optional(v.boolean('true or false'), true),
+  /** Taken off the time that is left: what the way there and back costs. Default 0. */
+  margin: v.optional(spanOrZero, 0),
+  /** The criticality is said in W3C Baggage too. Default false. */
+  baggage: v.optional(v.boolean('true or false'), false),
+  /** An API whose server has asked for a pause is not called before it is over, unless the layers have a `holdBack` of their own. Default true. */
+  holdBack: v.optional(v.boolean('true or false'), true),
+  /** The longest timeout that is taken for one, and what becomes of longer ones. Default: above 60 s they are refused. */
+  limits: v.optional(timeLimits, {}),
 })
 
 export type ClientOptions = v.InferInput<typeof clientOptions> & PipelineOptions
 
-/** A default timeout for whoever configured none. */
-const ATTEMPT_MS = 100
+/** A default for whoever configured none. */
 const OPERATION_MS = 1000
 const LONGEST_CONNECT_MS = 3000
 
@@ -57,13 +66,16 @@ export class Client {
   private readonly settings: v.InferOutput<typeof clientOptions>
   private readonly classify: Classify | undefined
   private readonly pools: Pools
+  private readonly propagation: Propagation
   private readonly unwatch: () => void
   private closing: Promise<void> | undefined
 
   constructor(name: string, cluster: Cluster, layers: readonly Layer[] | undefined, options: ClientOptions) {
     const { runtime = systemRuntime, classify, criticality, shared, ...own } = options
     this.settings = parse(clientOptions, own, 'client')
-    const whole = completed(layers ?? [deadline({ within: OPERATION_MS }), retry()], cluster)
+    const { pool, holdBack, limits, propagate, margin, baggage } = this.settings
+    const asked = layers ?? [deadline({ within: Math.min(OPERATION_MS, limits.mostTimeout) }), retry()]
+    const whole = completed(asked, { cluster, holdBack, limits, path: name, runtime })
     this.path = name
     this.cluster = cluster
     this.classify = classify
@@ -73,7 +85,8 @@ export class Client {
       ...(criticality && { criticality }),
       ...(shared && { shared }),
     })
-    const { pool, connectTimeout = Math.min(LONGEST_CONNECT_MS, shortest(whole) * 0.8) } = this.settings
+    this.propagation = new Propagation(this.pipeline, { propagate, margin, baggage })
+    const { connectTimeout = Math.min(LONGEST_CONNECT_MS, shortest(whole) * 0.8) } = this.settings
     this.pools = new Pools({ pool, connectMs: connectTimeout }, runtime)
     this.unwatch = cluster.watch({ updated: (members) => this.pools.updated(members) })
   }
@@ -110,18 +123,18 @@ export class Client {
       throw new TypeError('redirects are not followed: they would leave the cluster')
     const send =
       own === undefined ? await sender(this.pools) : (_: Endpoint, url: string, i: RequestInit) => own(url, i)
-    return this.exchange(fetchWire(path, request, send), about)
+    return this.exchange(fetchWire(path, request, send, this.propagation), about)
   }
 
   /** `request` of undici to an endpoint of the cluster, several times as fast as fetch. Rejects where undici is not installed. */
   async request(options: RequestOptions): Promise<ResponseData> {
     const { request, about } = splitOptions(options)
-    return this.exchange(await requestWire(request, this.pools), about)
+    return this.exchange(await requestWire(request, this.pools, this.propagation), about)
   }
 
   private exchange<A>(wire: Wire<A>, init: Init): Promise<A> {
-    const { classify, settings } = this
-    return new Exchange(wire, { init, classify, bodyMs: settings.bodyAtMost }).run(this.pipeline)
+    const { classify, settings, propagation } = this
+    return new Exchange(wire, { init, classify, bodyMs: settings.bodyAtMost, propagation }).run(this.pipeline)
   }
 
   /** Calls `listener` for each event of the client's layers; those of the endpoints are told where the cluster was made. */
@@ -148,18 +161,6 @@ export class Client {
   }
 }
 
-/** With the cluster, where the list does not have it, and a timeout of each attempt innermost, where it has none. */
-function completed(layers: readonly Layer[], cluster: Cluster): Layer[] {
-  const balances = layers.filter((layer) => layer.kind === 'balance')
-  if (balances.some(({ options }) => (options as { cluster?: unknown }).cluster !== cluster)) {
-    throw new ConfigError([
-      { path: 'client.layers', value: 'balance', expected: "balance({ cluster }) with the client's" },
-    ])
-  }
-  const whole = balances.length > 0 ? [...layers] : [...layers, balance({ cluster })]
-  return whole.some((layer) => layer.kind === 'timeout') ? whole : [...whole, timeout({ after: ATTEMPT_MS })]
-}
-
 function shortest(layers: readonly Layer[]): number {
   const spans = layers.filter((l) => l.kind === 'timeout').map((l) => (l.options as { after: number }).after)
   return Math.min(...spans)
@@ -167,7 +168,7 @@ function shortest(layers: readonly Layer[]): number {
 
 /**
  * Calls to `cluster` through `layers`, outermost first. Default: an operation has 1 s, is tried three times within a budget, each attempt
- * has 100 ms to its first byte. A list of your own gets the cluster and that timeout where it has none. Throws a ConfigError on bad options.
+ * has 100 ms to its first byte. A list of your own gets the cluster, that timeout and `holdBack` where it has none. Throws a ConfigError on bad options.
  */
 export function client(name: string, cluster: Cluster, layers?: readonly Layer[], options: ClientOptions = {}): Client {
   return new Client(name, cluster, layers, options)

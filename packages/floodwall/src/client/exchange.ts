@@ -1,11 +1,16 @@
 import type { Call } from '../core/call.ts'
 import { rejectedError } from '../core/errors.ts'
 import type { Init } from '../core/init.ts'
-import { answered, type Classify, failed, type Outcome, type Verdict } from '../core/outcome.ts'
+import { answered, type Classify, failed, type Outcome, refused, type Verdict } from '../core/outcome.ts'
 import type { Pipeline } from '../core/pipeline.ts'
 import type { Done, Next } from '../core/policy.ts'
+import { unixNow } from '../core/system.ts'
+import { verdictOfStatus } from '../wire/codes.ts'
+import { noWish, type Pushback, pushbackOfBody, pushbackOfBoth, pushbackOfHeaders } from '../wire/pushback.ts'
+import type { Looked } from './error-answer.ts'
+import type { Propagation } from './propagation.ts'
 import type { Ended } from './response-body.ts'
-import { outcomeOfError, retryAfterMs, verdictOfStatus } from './verdict.ts'
+import { outcomeOfError } from './verdict.ts'
 
 // One request, over all its attempts: what was sent, what came back, and what becomes of the answers that nobody gets.
 //
@@ -19,6 +24,7 @@ export interface Wire<A> {
   /** Nobody has read of the request's body, so that it can be sent again. */
   whole(): boolean
   status(answer: A): number
+  /** Undefined or null for none, and for several lines. */
   header(answer: A, name: string): string | null | undefined
   /** There is a body to wait for. */
   hasBody(answer: A): boolean
@@ -26,6 +32,16 @@ export interface Wire<A> {
   follow(answer: A, ended: Ended): void
   /** Nobody will read the body. */
   discard(answer: A): void
+  /** Reads the body of an error, if it is short and JSON; undefined when it is not. Never rejects. */
+  look(answer: A): Promise<Looked<A>> | undefined
+}
+
+/** An answer, with what its server wishes. */
+interface Heard<A> {
+  readonly answer: A
+  readonly wish: Pushback
+  /** All of its body is here: the endpoint has nothing to do for it any more. */
+  readonly whole: boolean
 }
 
 export interface ExchangeOptions {
@@ -33,7 +49,11 @@ export interface ExchangeOptions {
   readonly classify: Classify | undefined
   /** So long a body may hold its slot, in milliseconds. */
   readonly bodyMs: number
+  readonly propagation: Propagation
 }
+
+/** From here on a status is an error, and says when to come again. */
+const FIRST_ERROR = 400
 
 export class Exchange<A> {
   private readonly wire: Wire<A>
@@ -62,12 +82,14 @@ export class Exchange<A> {
   }
 
   private readonly attempt: Next = (call, done) => {
+    const refusal = this.options.propagation.refusal(call)
+    if (refusal !== undefined) return done(refused(refusal))
     const controller = new AbortController()
     const untie = tie(call.signal, controller)
-    this.wire.send(call, controller.signal).then(
-      (answer) => {
+    this.send(call, controller.signal).then(
+      (heard) => {
         untie()
-        this.arrived(call, answer, controller, done)
+        this.arrived(call, heard, controller, done)
       },
       (error: unknown) => {
         untie()
@@ -76,25 +98,36 @@ export class Exchange<A> {
     )
   }
 
+  /** The body of an error is waited for within the time of the attempt. */
+  private async send(call: Call, signal: AbortSignal): Promise<Heard<A>> {
+    const { wire } = this
+    const answer = await wire.send(call, signal)
+    if (wire.status(answer) < FIRST_ERROR) return { answer, wish: noWish, whole: false }
+    const wish = pushbackOfHeaders((name) => wire.header(answer, name), unixNow())
+    const looked = wire.hasBody(answer) ? await wire.look(answer) : undefined
+    if (looked?.text === undefined) return { answer: looked?.answer ?? answer, wish, whole: false }
+    return { answer: looked.answer, wish: pushbackOfBoth(wish, pushbackOfBody(looked.text)), whole: true }
+  }
+
   private broke(call: Call, error: unknown, done: Done): void {
     done(outcomeOfError(call, error, this.classify, !this.wire.whole()))
   }
 
-  private arrived(call: Call, answer: A, controller: AbortController, done: Done): void {
+  private arrived(call: Call, { answer, wish, whole }: Heard<A>, controller: AbortController, done: Done): void {
     // Too late for everybody: a timeout was faster, or another attempt.
     if (this.over || call.cancelled) {
       this.wire.discard(answer)
       return done(failed(undefined, 'ignored'))
     }
-    this.answers.set(answer, this.hold(call, answer, controller))
-    done(this.outcomeOf(call, answer))
+    this.answers.set(answer, whole ? () => {} : this.hold(call, answer, controller))
+    done(this.outcomeOf(call, answer, wish))
   }
 
   /** The slot stays taken, and the caller's abort is heard, until the body is over. */
   private hold(call: Call, answer: A, controller: AbortController): Ended {
     if (!this.wire.hasBody(answer)) return () => {}
-    const { init, bodyMs } = this.options
-    const release = call.hold(bodyMs)
+    const { init } = call
+    const release = call.hold(this.options.bodyMs)
     const unties: (() => void)[] = []
     const ended: Ended = (verdict) => {
       for (const untie of unties) untie()
@@ -108,16 +141,15 @@ export class Exchange<A> {
     return ended
   }
 
-  private outcomeOf(call: Call, answer: A): Outcome<unknown> {
-    const pause = this.wire.header(answer, 'retry-after')
+  private outcomeOf(call: Call, answer: A, { retryAfterMs, noRetry }: Pushback): Outcome<unknown> {
     let verdict: Verdict = 'failure'
     try {
-      verdict = this.classify?.(true, answer, call) ?? verdictOfStatus(this.wire.status(answer), pause != null)
+      const asksForPause = retryAfterMs > 0 || noRetry
+      verdict = this.classify?.(true, answer, call) ?? verdictOfStatus(this.wire.status(answer), asksForPause)
     } catch {
       // A classifier that throws must not lose the call.
     }
-    if (verdict === 'success') return answered(answer)
-    return answered(answer, verdict, verdict === 'overload' ? retryAfterMs(pause) : 0, !this.wire.whole())
+    return answered(answer, verdict, retryAfterMs, verdict !== 'success' && (noRetry || !this.wire.whole()))
   }
 
   private get classify(): Classify | undefined {

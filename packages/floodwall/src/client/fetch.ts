@@ -1,9 +1,14 @@
-import type { Endpoint, Init } from '../core/init.ts'
+import type { Call } from '../core/call.ts'
+import type { Endpoint } from '../core/init.ts'
 import { show } from '../core/schema.ts'
+import { names } from '../wire/names.ts'
 import { type About, splitAbout } from './about.ts'
 import { targetOf } from './address.ts'
+import { type Asked, asked } from './api.ts'
+import { isShortJson, lookAtResponse } from './error-answer.ts'
 import type { Wire } from './exchange.ts'
 import type { Pools } from './pools.ts'
+import type { Propagation } from './propagation.ts'
 import { isRepeatable, isStream, isWhole } from './request-body.ts'
 import { discardResponse, followResponse, hasBody } from './response-body.ts'
 
@@ -14,7 +19,7 @@ export type FetchInit = Omit<RequestInit, keyof About> & About
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /** What is sent, and what floodwall is told about it. Throws a TypeError on a path or headers that are none. */
-export function splitInit(path: string, init: FetchInit): { request: RequestInit; about: Init } {
+export function splitInit(path: string, init: FetchInit): { request: RequestInit; about: Asked } {
   checkPath(path)
   const { about, rest } = splitAbout(init)
   const method = (rest.method ?? 'GET').toUpperCase()
@@ -22,7 +27,7 @@ export function splitInit(path: string, init: FetchInit): { request: RequestInit
   // Read now: what is wrong here is no endpoint's fault.
   const request: RequestInit = { redirect: 'manual', ...rest, method, headers: new Headers(rest.headers) }
   if (isStream(body)) Object.assign(request, { duplex: 'half' })
-  return { request, about: { method, idempotent: isRepeatable(method, body), ...about } }
+  return { request, about: { ...asked(method, path, about), idempotent: isRepeatable(method, body), ...about } }
 }
 
 /** How a request gets to an endpoint. */
@@ -35,11 +40,12 @@ export async function sender(pools: Pools): Promise<Send> {
   return (endpoint, url, init) => undici.fetch(url, { ...init, dispatcher: pools.of(endpoint, undici) })
 }
 
-export function fetchWire(path: string, request: RequestInit, send: Send): Wire<Response> {
+export function fetchWire(path: string, request: RequestInit, send: Send, propagation: Propagation): Wire<Response> {
   return {
-    async send({ endpoint }, signal) {
-      const to = endpoint as Endpoint
-      return send(to, targetOf(to).origin + path, { ...request, signal })
+    async send(call, signal) {
+      const to = call.endpoint as Endpoint
+      const headers = headersOf(call, request.headers as Headers, propagation)
+      return send(to, targetOf(to).origin + path, { ...request, headers, signal })
     },
     whole: () => isWhole(request.body),
     status: (response) => response.status,
@@ -47,7 +53,20 @@ export function fetchWire(path: string, request: RequestInit, send: Send): Wire<
     hasBody,
     follow: followResponse,
     discard: discardResponse,
+    look: (response) =>
+      response.body instanceof ReadableStream && isShortJson((name) => response.headers.get(name))
+        ? lookAtResponse(response)
+        : undefined,
   }
+}
+
+/** A copy for each attempt: another may still be reading its own. */
+function headersOf(call: Call, own: Headers, propagation: Propagation): Headers {
+  const headers = new Headers(own)
+  for (const name of propagation.ours) headers.delete(name)
+  const baggage = () => own.get(names.baggage) ?? ''
+  propagation.write(call, baggage, (name, value) => headers.set(name, value))
+  return headers
 }
 
 /** A path and nothing else: `//host/` or `@host` would send the request out of the cluster. */

@@ -2,25 +2,7 @@ import type { Call } from '../core/call.ts'
 import { type Classify, failed, type Outcome, type Verdict, verdictOfError } from '../core/outcome.ts'
 import { connectionOf } from './unsent.ts'
 
-// What does an answer, or an error, say about the endpoint that it came from?
-
-/** No endpoint may ask for more than an hour: who says "in a year" is broken. */
-const LONGEST_PAUSE_MS = 3_600_000
-
-/** `Retry-After` in whole seconds, as milliseconds; 0 when there is none, or a date (which our clock would have to agree with). */
-export function retryAfterMs(header: string | null | undefined): number {
-  const seconds = header?.trim() ?? ''
-  return /^\d{1,10}$/.test(seconds) ? Math.min(Number(seconds) * 1000, LONGEST_PAUSE_MS) : 0
-}
-
-/**
- * 429, and 503 with `Retry-After`, are an endpoint's way to say "too much"; 500, 502, 503, 504 mean that it broke. All else is an answer:
- * a 404 is the right one to a wrong question.
- */
-export function verdictOfStatus(status: number, asksForPause: boolean): Verdict {
-  if (status === 429 || (status === 503 && asksForPause)) return 'overload'
-  return status === 500 || status === 502 || status === 503 || status === 504 ? 'failure' : 'success'
-}
+// What does an error say about the endpoint that it came from? (What an answer says is the same for every caller: `floodwall/wire`.)
 
 /** The request could not be made from what the caller gave: no endpoint has seen it. */
 const CALLERS_FAULT = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED', 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH'])

@@ -6,7 +6,7 @@ export { type ErrorAnswer, type ErrorFacts, type ErrorFormat, errorFormats, writ
 export { CRITICALITY_KEY, type Inbound, type InboundOptions, readInbound } from './inbound.ts'
 export { controlHeaders, names, timeoutAliases } from './names.ts'
 export { type OutboundOptions, writeOutbound } from './outbound.ts'
-export { both, noWish, type Pushback, pushbackOfBody, pushbackOfHeaders } from './pushback.ts'
+export { both, noWish, type Pushback, pushbackOfBody, pushbackOfBoth, pushbackOfHeaders } from './pushback.ts'
 export { readHttpDate, readRetryAfter, writeRetryAfter } from './retry-after.ts'
 export {
   type HeaderReader,

@@ -71,6 +71,13 @@ export function both(a: Pushback, b: Pushback): Pushback {
   return { retryAfterMs: Math.max(a.retryAfterMs, b.retryAfterMs), noRetry: a.noRetry || b.noRetry }
 }
 
+/** The wish of a whole answer. Its header has whole seconds: a body that names a time within the last of them is what was meant. */
+export function pushbackOfBoth(headers: Pushback, body: Pushback): Pushback {
+  const rounded = headers.retryAfterMs - body.retryAfterMs
+  const meant = body.retryAfterMs > 0 && rounded > 0 && rounded < 1000
+  return both(meant ? { ...headers, retryAfterMs: 0 } : headers, body)
+}
+
 function ofProblem({ retryAfterMs, retry, code }: Readonly<Record<string, unknown>>): Pushback {
   const noRetry = retry === 'no' || code === 'overloaded_do_not_retry'
   const wait = typeof retryAfterMs === 'number' && retryAfterMs > 0 ? Math.min(retryAfterMs, LONGEST_MS) : 0

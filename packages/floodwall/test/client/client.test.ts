@@ -6,6 +6,7 @@ import {
   type ClusterOptions,
   deadline,
   envOf,
+  holdBack,
   isRejected,
   isTimeout,
   queue,
@@ -36,16 +37,19 @@ describe('layers', () => {
 
   test('by default an operation has a second, an attempt 100 ms', () => {
     const made = client('shop', cluster())
-    expect(kinds(made)).toEqual(['deadline', 'retry', 'balance', 'timeout'])
+    expect(kinds(made)).toEqual(['deadline', 'retry', 'holdBack', 'balance', 'timeout'])
     expect(made.pipeline.explain()).toMatch(/deadline within 1000.*\n.*retry attempts 3[^]*timeout after 100$/)
   })
 
   test('a list gets the cluster and the timeout that it lacks', () => {
     const one = cluster()
-    expect(kinds(client('shop', one, []))).toEqual(['balance', 'timeout'])
-    expect(kinds(client('shop', one, [retry(), timeout({ after: '2s' })]))).toEqual(['retry', 'timeout', 'balance'])
+    expect(kinds(client('shop', one, []))).toEqual(['holdBack', 'balance', 'timeout'])
+    const mine = [retry(), timeout({ after: '2s' })]
+    expect(kinds(client('shop', one, mine))).toEqual(['retry', 'timeout', 'holdBack', 'balance'])
     const own = [balance({ cluster: one }), breaker(), timeout({ after: '2s' })]
-    expect(kinds(client('shop', one, own))).toEqual(['balance', 'breaker', 'timeout'])
+    expect(kinds(client('shop', one, own))).toEqual(['holdBack', 'balance', 'breaker', 'timeout'])
+    expect(kinds(client('shop', one, [...own, holdBack()]))).toEqual(['balance', 'breaker', 'timeout', 'holdBack'])
+    expect(kinds(client('shop', one, own, { holdBack: false }))).toEqual(['balance', 'breaker', 'timeout'])
   })
 
   test('balance over somebody else is refused', () => {
@@ -58,6 +62,10 @@ describe('layers', () => {
     [{ connectTimeout: 'soon' as never }, /client\.connectTimeout/],
     [{ fetch: 'fetch' as never }, /client\.fetch: expected a function such as fetch/],
     [{ drian: 1 } as never, /client\.drian: expected no such field/],
+    [{ margin: -1 }, /client\.margin: expected a span/],
+    [{ propagate: 'yes' as never }, /client\.propagate: expected true or false/],
+    [{ limits: { mostTimeout: 0 } }, /client\.limits\.mostTimeout: expected a span/],
+    [{ limits: { onExcess: 'warn' as never } }, /client\.limits\.onExcess: expected one of "refuse", "cap"/],
   ])('%j is refused', (options, message) => {
     expect(() => client('shop', cluster(), [], options)).toThrow(message)
   })

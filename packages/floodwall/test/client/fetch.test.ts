@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { isRejected } from 'floodwall'
 import { describe, expect, test, vi } from 'vitest'
-import type { FetchInit, RequestOptions } from '../../src/client/index.ts'
+import type { ClientOptions, FetchInit, RequestOptions } from '../../src/client/index.ts'
 import { deadPort, http } from './support/servers.ts'
 import { bodyOf, open } from './support/shop.ts'
 
@@ -22,8 +22,8 @@ type Ask = (path: string, init?: FetchInit & RequestOptions) => Promise<{ status
 type Way = 'fetch over pools' | 'the global fetch' | 'request'
 const ways: Way[] = ['fetch over pools', 'the global fetch', 'request']
 
-async function opened(way: Way, handlers: readonly RequestListener[]) {
-  const scene = await open(handlers, way === 'the global fetch' ? { fetch } : {})
+async function opened(way: Way, handlers: readonly RequestListener[], options: ClientOptions = {}) {
+  const scene = await open(handlers, way === 'the global fetch' ? { ...options, fetch } : options)
   const { shop } = scene
   const ask: Ask = async (path, init = {} as FetchInit & RequestOptions) => {
     if (way !== 'request') {
@@ -82,7 +82,7 @@ describe.each(ways)('%s', (way) => {
 
   test('too much: not counted against the endpoint, and its wish is heard', async () => {
     for (const code of [429, 503]) {
-      const { ask, shop, cluster } = await opened(way, [status(code, { 'retry-after': '90' })])
+      const { ask, shop, cluster } = await opened(way, [status(code, { 'retry-after': '90' })], { holdBack: false })
       for (let i = 0; i < 8; i++) expect((await ask('/')).status).toBe(code)
       expect(cluster.members[0]).toMatchObject({ isolated: false, attempts: 8 })
       expect(shop.pipeline.inspect()).toMatchObject({ calls: { overload: 8 } })

@@ -3,49 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { targetOf } from '../../src/client/address.ts'
 import { unsent } from '../../src/client/index.ts'
 import { connectionOf } from '../../src/client/unsent.ts'
-import { outcomeOfError, retryAfterMs, verdictOfStatus } from '../../src/client/verdict.ts'
+import { outcomeOfError } from '../../src/client/verdict.ts'
 import type { Call } from '../../src/core/call.ts'
 
 const coded = (code: string, more: object = {}) => Object.assign(new Error(code), { code, ...more })
 const fetchFailed = (cause: unknown) => new TypeError('fetch failed', { cause })
-
-test.each([
-  [200, false, 'success'],
-  [301, false, 'success'],
-  [400, false, 'success'],
-  [404, true, 'success'],
-  [429, false, 'overload'],
-  [429, true, 'overload'],
-  [500, true, 'failure'],
-  [501, false, 'success'],
-  [502, false, 'failure'],
-  [503, false, 'failure'],
-  [503, true, 'overload'],
-  [504, false, 'failure'],
-  [505, false, 'success'],
-])('status %i, a pause asked for: %s, is %s', (status, pause, verdict) => {
-  expect(verdictOfStatus(status, pause)).toBe(verdict)
-})
-
-test.each([
-  ['3', 3000],
-  [' 120 ', 120_000],
-  ['0', 0],
-  ['3600', 3_600_000],
-  ['86400', 3_600_000],
-  ['9'.repeat(10), 3_600_000],
-  ['9'.repeat(400), 0],
-  ['1.5', 0],
-  ['-1', 0],
-  ['1e3', 0],
-  ['0x10', 0],
-  ['Fri, 31 Dec 1999 23:59:59 GMT', 0],
-  ['', 0],
-  [null, 0],
-  [undefined, 0],
-])('Retry-After: %s is %i ms', (header, ms) => {
-  expect(retryAfterMs(header)).toBe(ms)
-})
 
 describe('what an error says about the connection', () => {
   const trap = {

@@ -5,6 +5,7 @@ import {
   errorFormats,
   noWish,
   pushbackOfBody,
+  pushbackOfBoth,
   pushbackOfHeaders,
   saidOf,
   verdictOfStatus,
@@ -130,6 +131,21 @@ describe('what a server wishes', () => {
       }),
       { seed: 6, numRuns: 2000 },
     )
+  })
+
+  test.each([
+    [4000, 3500, 3500],
+    [4000, 4000, 4000],
+    [4000, 3000, 4000],
+    [3000, 3500, 3500],
+    [120_000, 3500, 120_000],
+    [4000, 0, 4000],
+    [0, 3500, 3500],
+  ])('a header of %d ms and a body of %d: %d', (header, body, meant) => {
+    const wish = (retryAfterMs: number, noRetry = false) => ({ retryAfterMs, noRetry })
+    expect(pushbackOfBoth(wish(header), wish(body))).toEqual(wish(meant))
+    expect(pushbackOfBoth(wish(header, true), wish(body))).toEqual(wish(meant, true))
+    expect(pushbackOfBoth(wish(header), wish(body, true))).toEqual(wish(meant, true))
   })
 
   test('of two the longer wait, and "no" from either', () => {
