@@ -2,14 +2,16 @@ import * as v from 'valibot'
 import { Cluster } from '../algorithms/cluster/cluster.ts'
 import { type ClusterSettings, clusterOptions } from '../algorithms/cluster/cluster-settings.ts'
 import type { Member } from '../algorithms/cluster/member.ts'
+import { operationOf } from '../core/attempts.ts'
 import type { Call } from '../core/call.ts'
 import { Chain } from '../core/chain.ts'
 import type { Snapshot } from '../core/gate.ts'
 import type { Endpoint } from '../core/init.ts'
 import { gate, type Kind, kindOf, type Layer, snapshotOf } from '../core/layer.ts'
-import { answered, failed, type Outcome, refused } from '../core/outcome.ts'
+import { answered, failed, type Outcome, refused, withoutRetry } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import { type Env, envOf } from '../core/runtime.ts'
+import { same } from '../core/same.ts'
 import { Answer, stepFrom } from '../core/step.ts'
 
 // Which endpoint gets this attempt?
@@ -84,8 +86,8 @@ class Balance implements Policy {
 
   /** Other endpoints or layers, same cluster: what it knows of those who stay is kept. False when the cluster itself is another. */
   takesOver({ endpoints, cluster, each, ...own }: BalanceSettings): boolean {
-    const same = cluster === undefined ? sameOptions(own, this.own) : cluster === this.cluster
-    if (!same) return false
+    const isSame = cluster === undefined ? same(own, this.own) : cluster === this.cluster
+    if (!isSame) return false
     if (endpoints !== undefined) this.cluster.update(endpoints)
     this.each = each
     if (this.next !== undefined) this.join(this.next)
@@ -133,14 +135,21 @@ class Balance implements Policy {
     const outcome = extra.unshielded ?? inner
     extra.unshielded = null
     member.attempts++
-    if (outcome.verdict !== 'failure') return outcome
+    if (outcome.verdict === 'success' || outcome.verdict === 'ignored') return outcome
+    const judged = outcome.verdict === 'failure' ? this.blame(call, member, outcome) : outcome
+    const { usable } = this.cluster
+    const tried = (m: Member) => call.tried(m.endpoint)
+    extra.prospects = { usable: usable.share(this.env.now()), elsewhere: usable.elsewhere(tried) }
+    return judged
+  }
+
+  private blame(call: Call, member: Member, outcome: Outcome<unknown>): Outcome<unknown> {
     if (!outcome.ran) {
       const { how, why } = connectFault(outcome.error)
       this.cluster.connectFailed(member, how, why)
       return outcome
     }
-    extra.blamed++
-    return extra.blamed >= MOST_ENDPOINTS && !outcome.noRetry ? withoutRetry(outcome) : outcome
+    return ++operationOf(call).blamed >= MOST_ENDPOINTS ? withoutRetry(outcome) : outcome
   }
 
   /** The chain after us changed (a reload): the endpoints' layers keep their objects and get a new end. */
@@ -173,7 +182,7 @@ class Balance implements Policy {
   /** The end of each endpoint's chain. A failure that was counted against another endpoint already is hidden from this one's gates. */
   private readonly end: Next = (call, done) => {
     ;(this.next as Next)(call, (outcome) => {
-      if (call.extra.blamed === 0 || outcome.verdict !== 'failure' || !outcome.ran) return done(outcome)
+      if (outcome.verdict !== 'failure' || !outcome.ran || operationOf(call).blamed === 0) return done(outcome)
       call.extra.unshielded = outcome
       done(outcome.ok ? answered(outcome.value, 'ignored') : failed(outcome.error, 'ignored'))
     })
@@ -195,12 +204,6 @@ class Balance implements Policy {
   }
 }
 
-/** Settings are plain, but for a picker, which is the same only when it is the same object. */
-function sameOptions(a: ClusterSettings, b: ClusterSettings | undefined): boolean {
-  if (b === undefined || a.picker !== b.picker) return false
-  return JSON.stringify({ ...a, picker: '' }) === JSON.stringify({ ...b, picker: '' })
-}
-
 /** Nothing was sent: was the connection refused, or did it take too long? */
 function connectFault(error: unknown): { how: 'refused' | 'timeout'; why: string } {
   // What fetch throws has its code inside.
@@ -211,13 +214,6 @@ function connectFault(error: unknown): { how: 'refused' | 'timeout'; why: string
 function codeOf(error: unknown): string | undefined {
   const code = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined
   return typeof code === 'string' ? code : undefined
-}
-
-function withoutRetry(outcome: Outcome<unknown>): Outcome<unknown> {
-  const { verdict, retryAfterMs } = outcome
-  return outcome.ok
-    ? answered(outcome.value, verdict, retryAfterMs, true)
-    : failed(outcome.error, verdict, true, retryAfterMs, true)
 }
 
 /** Of two refusals, the one that ends sooner: that is when asking again makes sense. */

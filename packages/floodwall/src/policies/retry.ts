@@ -1,56 +1,25 @@
-import * as v from 'valibot'
 import { backoffMs, ceilingMs } from '../algorithms/retry/backoff.ts'
 import { RetryBudget } from '../algorithms/retry/budget.ts'
+import type { Prospects } from '../core/aside.ts'
 import type { Call } from '../core/call.ts'
+import { toMs } from '../core/duration.ts'
+import { isExhausted, tellExhausted } from '../core/exhausted.ts'
 import type { Snapshot } from '../core/gate.ts'
-import { type Kind, kindOf, snapshotOf } from '../core/layer.ts'
-import { failed, type Outcome } from '../core/outcome.ts'
+import { type Kind, kindOf } from '../core/layer.ts'
+import { failed, type Outcome, withoutRetry } from '../core/outcome.ts'
 import type { Done, Next, Policy } from '../core/policy.ts'
 import type { Env } from '../core/runtime.ts'
-import { count, countOrZero, factor, positiveSpan, shareOrZero } from '../core/schema.ts'
 import { Answer, type Sink, type Step, stepFrom } from '../core/step.ts'
+import { causeOf } from './retry-causes.ts'
+import { type RetryOptions, type RetrySettings, retryOptions, retrySnapshot } from './retry-options.ts'
 
 // Again, and when?
 //
 // A retry is a loan from an overloaded future, so it must be worth it: the work may run twice (or nothing ran), the target did not forbid
 // it, the wait fits into the deadline, and the budget has some left.
-
-const retryOptions = v.strictObject({
-  /** Tries in all, the first included. Default 3. */
-  attempts: v.optional(count, 3),
-  /** Full jitter below a ceiling that starts at `first`, grows by `factor` and stops at `atMost`. Default 50 ms, 2, 2 s. */
-  backoff: v.optional(
-    v.strictObject({
-      first: v.optional(positiveSpan, '50ms'),
-      factor: v.optional(factor, 2),
-      atMost: v.optional(positiveSpan, '2s'),
-    }),
-    {},
-  ),
-  /** Retries are at most `ratio` of the requests of the last `over`, or `minimum` where that is more. Default 0.1, 3, 10 s. */
-  budget: v.optional(
-    v.strictObject({
-      ratio: v.optional(shareOrZero, 0.1),
-      minimum: v.optional(countOrZero, 3),
-      over: v.optional(positiveSpan, '10s'),
-    }),
-    {},
-  ),
-  /** A target that asks for a longer pause than this is not waited for. Default 60 s. */
-  pauseAtMost: v.optional(positiveSpan, '60s'),
-})
-
-export type RetryOptions = v.InferInput<typeof retryOptions>
-type RetrySettings = v.InferOutput<typeof retryOptions>
-
-const retrySnapshot = v.strictObject({
-  ...snapshotOf('retry'),
-  retries: v.number(),
-  waiting: v.number(),
-  /** Not tried again because the budget was spent. */
-  overBudget: v.number(),
-  budget: v.strictObject({ spent: v.number(), allowed: v.number() }),
-})
+//
+// Only the layer directly above a failure tries again. Once it has, or would have but for its budget, it says so upwards (`noRetry`), and no
+// layer further out adds tries of its own: three layers of three tries each would be 27 calls of one.
 
 /** How the attempts of one operation go in and out. */
 interface Way {
@@ -84,7 +53,7 @@ class FirstTry implements Way, Sink {
   }
 }
 
-class Retry implements Policy {
+export class Retry implements Policy {
   readonly kind = 'retry'
   readonly path: string
   private readonly env: Env
@@ -94,6 +63,7 @@ class Retry implements Policy {
   private readonly waits = new Set<() => void>()
   private closed = false
   private retries = 0
+  private atOnce = 0
   private overBudget = 0
 
   constructor(settings: RetrySettings, env: Env) {
@@ -109,6 +79,11 @@ class Retry implements Policy {
     this.settings = settings
   }
 
+  /** Tries of the budget's window by their number, for the target to see. */
+  tries(now: number): readonly number[] {
+    return this.budget.tries.counts(now)
+  }
+
   run(call: Call, next: Next, done: Done): void {
     this.step(stepFrom(next))(call, new Answer(done))
   }
@@ -122,17 +97,47 @@ class Retry implements Policy {
 
   /** @internal `tried` counts our own attempts: the call may carry those of a retry further out. */
   decide(call: Call, way: Way, outcome: Outcome<unknown>, tried: number): void {
-    if (tried >= this.settings.attempts || this.closed || call.over || !worthTrying(call, outcome))
-      return way.sink.settle(outcome)
-    const wait = this.pause(outcome, tried)
+    const told = isExhausted(call, outcome) ? withoutRetry(outcome) : outcome
+    const wait = this.mayTry(call, told, tried) ? this.pause(call, told, tried) : undefined
     const now = this.env.now()
     // Not later, when the wait is over: the caller would have waited for nothing.
-    if (wait === undefined || now + wait >= way.deadline) return way.sink.settle(outcome)
+    if (wait === undefined || now + wait >= way.deadline) return this.handUp(call, way, told, tried > 1)
     if (!this.budget.grant(now)) {
       this.overBudget++
-      return way.sink.settle(outcome)
+      // A ratio of 0 leaves it to others.
+      return this.handUp(call, way, told, tried > 1 || this.settings.budget.ratio > 0)
     }
-    this.wait(call.again(way.deadline), way, outcome, wait, tried)
+    const attempt = call.again(way.deadline)
+    if (wait > 0 || tried > 1) return this.wait(attempt, way, told, wait, tried)
+    this.atOnce++
+    this.again(attempt, way, told, tried)
+  }
+
+  /** There is somebody to try for, nobody forbade it, and executed twice it does no harm, or it was not executed. */
+  private mayTry(call: Call, outcome: Outcome<unknown>, tried: number): boolean {
+    if (tried >= this.settings.attempts || this.closed || call.over || outcome.noRetry) return false
+    return !outcome.ran || call.idempotent
+  }
+
+  /** The wait before the next attempt; undefined: not worth waiting. */
+  private pause(call: Call, outcome: Outcome<unknown>, tried: number): number | undefined {
+    const { on, backoff, wait, elsewhereAbove, pauseAtMost } = this.settings
+    const cause = causeOf(outcome)
+    const action = cause === undefined ? 'never' : on[cause]
+    if (action === 'never') return undefined
+    const random = this.env.random()
+    if (outcome.retryAfterMs > 0) {
+      // The target's word wins; jitter on top, so that those who were told the same do not come back together.
+      return outcome.retryAfterMs > pauseAtMost ? undefined : outcome.retryAfterMs + ceilingMs(backoff, tried) * random
+    }
+    if (action === 'asked') return undefined
+    const { prospects, earlier } = call.extra
+    const isBad = (p: Prospects | null | undefined) => p != null && p.usable < elsewhereAbove
+    if (isBad(prospects)) {
+      // It is not one endpoint that is bad: one more try when some time has passed, and no further ones.
+      if (isBad(earlier?.extra.prospects)) return undefined
+    } else if (tried === 1 && (action === 'atOnce' || prospects?.elsewhere === true)) return 0
+    return wait === undefined ? backoffMs(backoff, tried, random) : said(wait, tried, outcome)
   }
 
   /** The attempt exists while it waits: a cancel of the last one, a timeout, is over, and a cancel of the next one must be heard. */
@@ -147,7 +152,7 @@ class Retry implements Policy {
     const close = () => {
       if (!attempt.resume()) return
       leave()
-      way.sink.settle(before)
+      this.handUp(attempt, way, before, true)
     }
     const cancelTimer = this.env.after(waitMs, () => {
       this.waits.delete(close)
@@ -156,28 +161,28 @@ class Retry implements Policy {
     this.waits.add(close)
     attempt.wait((cancelled) => {
       leave()
-      way.sink.settle(whole(before, cancelled))
+      this.handUp(attempt, way, whole(before, cancelled), true)
     })
   }
 
   private again(attempt: Call, way: Way, before: Outcome<unknown>, tried: number): void {
     this.retries++
+    this.budget.tries.count(tried, this.env.now())
     const ended = new Answer((outcome) => {
       // Refused: what the target itself said last tells the caller more than "and then the breaker opened".
-      if (outcome.rejection !== undefined) return way.sink.settle(before)
-      this.decide(attempt, way, whole(before, outcome), tried + 1)
+      if (outcome.rejection !== undefined) return this.handUp(attempt, way, before, true)
+      const last = whole(before, outcome)
+      if (last.verdict === 'success') way.sink.settle(last)
+      else this.decide(attempt, way, last, tried + 1)
     })
     way.inner(attempt, ended)
   }
 
-  /** The wait before the next attempt; undefined: not worth waiting. */
-  private pause(outcome: Outcome<unknown>, tried: number): number | undefined {
-    const { backoff, pauseAtMost } = this.settings
-    const random = this.env.random()
-    if (outcome.retryAfterMs === 0) return backoffMs(backoff, tried, random)
-    if (outcome.retryAfterMs > pauseAtMost) return undefined
-    // The target named a time; jitter on top, so that those who were told the same do not come back together.
-    return outcome.retryAfterMs + ceilingMs(backoff, tried) * random
+  /** The end of the operation. `spent`: what retries could do was done here, so that nobody further out is to try again. */
+  private handUp(call: Call, way: Way, outcome: Outcome<unknown>, spent: boolean): void {
+    const last = spent && causeOf(outcome) !== undefined ? withoutRetry(outcome) : outcome
+    if (last.noRetry) tellExhausted(call, last)
+    way.sink.settle(last)
   }
 
   close(): void {
@@ -190,15 +195,19 @@ class Retry implements Policy {
   }
 
   inspect(now: number): Snapshot {
-    const { kind, path, retries, waiting, overBudget, budget } = this
-    return {
-      kind,
-      path,
-      retries,
-      waiting,
-      overBudget,
-      budget: { spent: budget.spent(now), allowed: budget.allowed(now) },
-    }
+    const { kind, path, retries, waiting, atOnce, overBudget, budget } = this
+    const spending = { spent: budget.spent(now), allowed: budget.allowed(now) }
+    return { kind, path, retries, waiting, atOnce, overBudget, budget: spending, tries: this.tries(now) }
+  }
+}
+
+/** What the user's function says; what it throws leaves the attempt without a retry, and the caller with the target's own error. */
+function said(wait: NonNullable<RetrySettings['wait']>, retry: number, outcome: Outcome<unknown>): number | undefined {
+  try {
+    const ms = toMs(wait(retry, outcome))
+    return Number.isNaN(ms) ? undefined : ms
+  } catch {
+    return undefined
   }
 }
 
@@ -213,12 +222,6 @@ function budgetOf({ budget: { ratio, minimum, over } }: RetrySettings): RetryBud
 
 function sameBudget(a: RetrySettings, b: RetrySettings): boolean {
   return a.budget.ratio === b.budget.ratio && a.budget.minimum === b.budget.minimum && a.budget.over === b.budget.over
-}
-
-/** Broken, too slow or overloaded; and executed never, or harmless when executed twice. */
-function worthTrying(call: Call, outcome: Outcome<unknown>): boolean {
-  if (outcome.noRetry || outcome.verdict === 'ignored' || outcome.verdict === 'success') return false
-  return !outcome.ran || call.idempotent
 }
 
 /** Tries again what failed, timed out or met overload, if the caller said `idempotent` or nothing ran. */

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
+import { answered, failed, pipeline, retry } from 'floodwall'
+import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { type Backoff, backoffMs, ceilingMs } from '../../src/algorithms/retry/backoff.ts'
 import { RetryBudget } from '../../src/algorithms/retry/budget.ts'
+import { RetryHistogram } from '../../src/algorithms/retry/histogram.ts'
+import { Retry } from '../../src/policies/retry.ts'
+import { writeAttempts } from '../../src/wire/attempts.ts'
 
 const SEEDED = { seed: 20_260, numRuns: 300 }
 
@@ -101,6 +106,43 @@ describe('RetryBudget', () => {
     expect(budget.grant(0)).toBe(false)
     budget.request(0)
     expect([budget.grant(0), budget.grant(0), budget.spent(315_360_000_000 * 2)]).toEqual([true, false, 0])
+  })
+})
+
+describe('RetryHistogram', () => {
+  test('counts tries by their number, in a window that slides', () => {
+    const tries = new RetryHistogram(10_000)
+    for (let i = 0; i < 100; i++) tries.count(0, 500)
+    for (let i = 0; i < 10; i++) tries.count(1, 1500)
+    tries.count(2, 2500)
+    expect(tries.counts(5000)).toEqual([100, 10, 1])
+    expect(tries.counts(10_500)).toEqual([0, 10, 1])
+    expect(tries.counts(13_000)).toEqual([])
+  })
+
+  test('is bounded: the last place takes all later ones', () => {
+    const tries = new RetryHistogram(10_000)
+    for (let attempt = 0; attempt < 1000; attempt++) tries.count(attempt, 0)
+    expect(tries.counts(0)).toEqual([1, 1, 1, 1, 1, 1, 1, 993])
+  })
+
+  test('is what a retry shows and offers to whoever sends it along', () => {
+    const world = new VirtualRuntime()
+    const p = pipeline('p', [retry({ attempts: 3, budget: { ratio: 1, minimum: 9 } })], { runtime: world })
+    for (let i = 0; i < 4; i++) {
+      let tries = 0
+      p.start(
+        (_, done) => done(tries++ < i ? failed(new Error('x')) : answered(1)),
+        () => {},
+        { idempotent: true },
+      )
+    }
+    world.advance(1000)
+    const built = p.find('retry')
+    if (!(built instanceof Retry)) throw new Error('no retry')
+    expect(built.tries(world.now())).toEqual([4, 3, 2])
+    expect(writeAttempts(built.tries(world.now()))).toBe('4,3,2')
+    expect(built.inspect(world.now())['tries']).toEqual([4, 3, 2])
   })
 })
 

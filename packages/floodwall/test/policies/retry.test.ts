@@ -47,7 +47,7 @@ describe('is tried again', () => {
     ['an answer found wanting', answered(503, 'failure')],
   ])('%s, up to the number of tries, and the last one is handed up', (_, outcome) => {
     const { count, got } = tries([outcome])
-    expect([count, got]).toEqual([3, outcome])
+    expect([count, got, got.error]).toEqual([3, { ...outcome, noRetry: true }, outcome.error])
   })
 
   test('until it succeeds', () => {
@@ -174,19 +174,19 @@ describe('the wait', () => {
 })
 
 describe('retries within retries', () => {
-  const nested = (world: VirtualRuntime) =>
+  const nested = (world: VirtualRuntime, attempts: number) =>
     pipeline(
       'p',
       [
         retry({ attempts: 2, backoff: { first: 100, atMost: 100 } }),
-        retry({ attempts: 2, backoff: { first: 1, atMost: 1 } }),
+        retry({ attempts, backoff: { first: 1, atMost: 1 } }),
       ],
       { runtime: world },
     )
 
-  test('multiply, and number their attempts one after the other', async () => {
+  test('do not multiply: only the one directly above the failure tries again', async () => {
     const world = new VirtualRuntime()
-    const p = nested(world)
+    const p = nested(world, 2)
     const attempts: number[] = []
     const fate = fateOf(
       p.call(
@@ -198,12 +198,12 @@ describe('retries within retries', () => {
       ),
     )
     await world.advanceAsync(1000)
-    expect([attempts, fate.value === error, leftIn(world, p)]).toEqual([[0, 1, 2, 3], true, NOTHING])
+    expect([attempts, fate.value === error, leftIn(world, p)]).toEqual([[0, 1], true, NOTHING])
   })
 
   test('an abort ends the wait of the outer one', async () => {
     const world = new VirtualRuntime()
-    const p = nested(world)
+    const p = nested(world, 1)
     const aborter = new AbortController()
     let count = 0
     const fate = fateOf(
@@ -217,10 +217,10 @@ describe('retries within retries', () => {
       world,
     )
     await world.advanceAsync(3)
-    expect([count, leftIn(world, p).waiting]).toEqual([2, 1])
+    expect([count, leftIn(world, p).waiting]).toEqual([1, 1])
     aborter.abort('left')
     await world.advanceAsync(1000)
-    expect([fate.value, fate.at, count, leftIn(world, p)]).toEqual(['left', 3, 2, NOTHING])
+    expect([fate.value, fate.at, count, leftIn(world, p)]).toEqual(['left', 3, 1, NOTHING])
   })
 
   test('a timeout outside both ends both', async () => {
@@ -228,7 +228,7 @@ describe('retries within retries', () => {
     const layers = [
       timeout({ after: 50 }),
       retry({ backoff: { first: 200, atMost: 200 } }),
-      retry({ attempts: 2, backoff: { first: 1, atMost: 1 } }),
+      retry({ attempts: 1, backoff: { first: 1, atMost: 1 } }),
     ]
     for (const work of [() => Promise.reject(error), hangs]) {
       const p = pipeline('p', layers, { runtime: world })

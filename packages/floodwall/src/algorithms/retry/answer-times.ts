@@ -1,4 +1,4 @@
-import { BUCKETS, bucketOf, middleMs } from '../stats/histogram.ts'
+import { BUCKETS, bucketOf, endMs } from '../stats/histogram.ts'
 import { isSample } from '../stats/sample.ts'
 import { slotAt } from '../stats/slot.ts'
 
@@ -12,8 +12,7 @@ import { slotAt } from '../stats/slot.ts'
 // Answers after 10, 20, 30 and 40 ms, one attempt left off after 25 ms. Of the 5 that were out at 10 ms 4/5 went on, of the 4 at 20 ms 3/4, of
 // the 2 at 30 ms 1/2: a share of 4/5 · 3/4 · 1/2 = 0.3 takes longer than 30 ms, which is the 70th percentile.
 //
-// Invariant: without attempts that were left off it is the percentile by nearest rank, up to the width of a bucket (3 %). Where the tail is
-// all left off, it is the longest time that anybody has waited. The window reaches back more than half of `overMs`, and at most all of it.
+// Invariant: without attempts that were left off it is the percentile by nearest rank, rounded up by 6 % at most. Where the tail is all left off, it is the longest time that anybody has waited. The window reaches back more than half of `overMs`, and at most all of it.
 
 /** Half a window of counts. */
 class Half {
@@ -65,7 +64,10 @@ export class AnswerTimes {
     return this.young.size + this.old.size
   }
 
-  /** The time that a share `q` of all answers would not exceed, in milliseconds; undefined when nothing is known. */
+  /**
+   * The time that a share `q` of all answers would not exceed, in milliseconds; undefined when nothing is known. Rounded up: where all take
+   * alike, a hair less would be exceeded by all.
+   */
   percentile(q: number, now: number): number | undefined {
     this.turn(now)
     const { young, old } = this
@@ -80,11 +82,11 @@ export class AnswerTimes {
       const here = answered + young.leftOff[bucket]! + old.leftOff[bucket]!
       if (here === 0) continue
       share *= 1 - answered / out
-      if (share <= still) return middleMs(bucket)
+      if (share <= still) return endMs(bucket)
       out -= here
       last = bucket
     }
-    return middleMs(last)
+    return endMs(last)
   }
 
   private turn(now: number): void {

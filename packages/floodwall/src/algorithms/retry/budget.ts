@@ -1,4 +1,5 @@
 import { slotAt } from '../stats/slot.ts'
+import type { TimeRing } from '../stats/time-ring.ts'
 import { RetryHistogram } from './histogram.ts'
 
 // May one more request be sent again?
@@ -20,6 +21,7 @@ export class RetryBudget {
   private readonly widthMs: number
   /** The requests of the window, by the number of the try; who sends again says so here. */
   readonly tries: RetryHistogram
+  private readonly ring: TimeRing
   /** Grants per bucket; `slot` is the number of the current one. */
   private readonly grants: number[] = new Array<number>(BUCKETS).fill(0)
   private slot = 0
@@ -29,11 +31,12 @@ export class RetryBudget {
     this.minimum = minimum
     this.widthMs = overMs / BUCKETS
     this.tries = new RetryHistogram(overMs)
+    this.ring = this.tries.ring
   }
 
   /** A request begins: first tries are never refused. */
   request(now: number): void {
-    this.tries.count(0, now)
+    this.ring.count(0, now)
   }
 
   /** Takes the right to one retry; false when the budget is spent. */
@@ -59,7 +62,7 @@ export class RetryBudget {
   /** Retries that the window allows in all. */
   allowed(now: number): number {
     // Ratio 0 means no retries at all, the minimum included.
-    return this.ratio === 0 ? 0 : Math.max(this.minimum, this.ratio * this.tries.operations(now))
+    return this.ratio === 0 ? 0 : Math.max(this.minimum, this.ratio * this.ring.total(0, now))
   }
 
   private turn(now: number): void {

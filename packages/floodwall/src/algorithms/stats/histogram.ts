@@ -121,7 +121,7 @@ export class Histogram {
       if (count === 0) continue
       // Samples are rounded to the nearest microsecond, so a bucket begins half of one early.
       const fromMs = Math.max(0, lowUs(index) - 0.5) / 1000
-      yield { fromMs, toMs: (lowUs(index) + widthUs(index) - 0.5) / 1000, count }
+      yield { fromMs, toMs: endMs(index), count }
     }
   }
 
@@ -181,7 +181,11 @@ function lowUs(index: number): number {
   return index < PER_OCTAVE ? index : (PER_OCTAVE + (index & (PER_OCTAVE - 1))) * widthUs(index)
 }
 
-/** What the samples of a bucket read as. */
-export function middleMs(index: number): number {
+function middleMs(index: number): number {
   return (lowUs(index) + (widthUs(index) - 1) / 2) / 1000
+}
+
+/** Where a bucket ends: no sample in it is longer. */
+export function endMs(index: number): number {
+  return (lowUs(index) + widthUs(index) - 0.5) / 1000
 }

@@ -42,8 +42,10 @@ export class AnyTrip implements Trip {
     return this.nearest(now).nearness(now)
   }
 
+  /** All that would open; if none would, the nearest. One that is judged at slow calls only can be further over its limit than the one that opened. */
   explain(now: number): string {
-    return this.nearest(now).explain(now)
+    const met = this.trips.filter((trip) => trip.nearness(now) >= 1)
+    return (met.length > 0 ? met : [this.nearest(now)]).map((trip) => trip.explain(now)).join(' and ')
   }
 
   idle(now: number): boolean {

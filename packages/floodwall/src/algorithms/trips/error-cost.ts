@@ -97,7 +97,8 @@ export class ErrorCost implements Trip {
     const { failures, cost, calls } = window.remembered(now)
     const few = failures > minEvidence - 1 ? '' : `; ${tenths(failures)} failures of at least ${minEvidence}`
     const shares = `${tenths(share * 100)} %, limit ${tenths(maxErrorRate * 100)} %`
-    return `failures cost ${tenths(cost)} normal calls of the last ${tenths(calls)} (${shares}${few})`
+    const name = window === this.long ? 'long' : 'short'
+    return `failures cost ${tenths(cost)} normal calls of the last ${tenths(calls)} in the ${name} window (${shares}${few})`
   }
 
   idle(now: number): boolean {

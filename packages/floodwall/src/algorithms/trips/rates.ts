@@ -31,7 +31,7 @@ export interface RateLimits {
 interface Condition {
   readonly value: number
   readonly limit: number
-  readonly words: string
+  words(): string
 }
 
 export class Rates implements Trip {
@@ -109,15 +109,23 @@ export class Rates implements Trip {
     return this.nearest(now).limit
   }
 
+  /** Clusters ask with each choice: nothing is made for it. */
   nearness(now: number): number {
-    const { value, limit } = this.nearest(now)
-    return Math.min(value / limit, (this.results.calls(now) + this.late(now)) / this.atLeast)
+    const { results } = this
+    const calls = results.calls(now)
+    const failures = results.failures(now)
+    const nearest = Math.max(
+      shareOf(failures, calls) / this.failureRate,
+      failures / this.errorCount,
+      this.slowShare(now) / this.slowRate,
+    )
+    return Math.min(nearest, (calls + this.late(now)) / this.atLeast)
   }
 
   /** All conditions that are met; if none is, the nearest. */
   explain(now: number): string {
     const met = this.conditions(now).filter(({ value, limit }) => value >= limit)
-    return (met.length > 0 ? met : [this.nearest(now)]).map(({ words }) => words).join(' and ')
+    return (met.length > 0 ? met : [this.nearest(now)]).map((condition) => condition.words()).join(' and ')
   }
 
   idle(now: number): boolean {
@@ -139,19 +147,21 @@ export class Rates implements Trip {
     const failures = results.failures(now)
     if (failureRate <= 1) {
       const value = shareOf(failures, calls)
-      const words = `${failures} of ${calls} calls failed ${results.words} (${percent(value)}, limit ${percent(failureRate)})`
+      const words = () =>
+        `${failures} of ${calls} calls failed ${results.words} (${percent(value)}, limit ${percent(failureRate)})`
       found.push({ value, limit: failureRate, words })
     }
     if (errorCount < Number.POSITIVE_INFINITY) {
-      const words = `${failures} calls failed ${results.words} (limit ${errorCount})`
+      const words = () => `${failures} calls failed ${results.words} (limit ${errorCount})`
       found.push({ value: failures, limit: errorCount, words })
     }
     if (slowRate <= 1) {
       const value = this.slowShare(now)
       const late = this.late(now)
+      const slow = results.slow(now) + late
       const running = late === 0 ? '' : `, ${late} of them still running`
-      const words =
-        `${results.slow(now) + late} of ${calls + late} calls took longer than ${showMs(this.slowAfterMs)} ` +
+      const words = () =>
+        `${slow} of ${calls + late} calls took longer than ${showMs(this.slowAfterMs)} ` +
         `${results.words}${running} (${percent(value)}, limit ${percent(slowRate)})`
       found.push({ value, limit: slowRate, words })
     }

@@ -16,6 +16,8 @@ const EVIDENCE =
 const HANGING = 'calls that hang for longer than the slow limit count as slow before they end (hanging.ts)'
 const CERTAIN = 'half-open ends as soon as the result is certain, and not when the last probe is back (probes.ts)'
 const ALL_PROBES = 'as many probes decide as are lent; there minimumNumberOfCalls of them, if that is fewer'
+const FROM_FIRST_PROBE =
+  'the longest time in half-open counts from its first probe, not from its beginning: while nobody calls, nobody waits (breaker-half-open.ts)'
 const SHORT_HEALTH = 'it was closed for less than the millisecond after which openings count from 1 again'
 const BY_HAND_COUNTS_NOT = 'what is done by hand is no failed probe: the open time does not grow by it'
 const NO_TIMED_HAND = 'there is no opening by hand for a time of its own'
@@ -46,6 +48,7 @@ export const DIFFERENCES: Readonly<Record<string, Difference>> = {
   'half-open-slow': difference(3, null, 'OPEN', CERTAIN),
   'whole-life-count': difference(41, null, 'OPEN', CERTAIN),
   'random-clean-31': difference(44, null, 'HALF_OPEN', ALL_PROBES),
+  'half-open-max-wait-repeats': difference(4, null, 'HALF_OPEN', FROM_FIRST_PROBE),
   'open-exponential-backoff': difference(20, false, 'OPEN', SHORT_HEALTH),
   'open-again-while-open': difference(5, true, 'HALF_OPEN', BY_HAND_COUNTS_NOT),
   'forced-open-counts-attempt': difference(3, true, 'HALF_OPEN', BY_HAND_COUNTS_NOT),
@@ -66,6 +69,7 @@ export const LATE_DIFFERENCES: Readonly<Record<string, Difference>> = {
   // Theirs lends two probes where one is permitted.
   'half-open-over-release': difference(8, false, 'HALF_OPEN', LATE),
   'half-open-minimum-below-permitted': difference(9, null, 'HALF_OPEN', ALL_PROBES),
+  'whole-life-time': difference(56, null, 'HALF_OPEN', FROM_FIRST_PROBE),
   'time-window-one-second': difference(1, null, 'CLOSED', SUCCESS_OPENS_NOTHING),
   'time-expiry-needs-a-result': difference(7, null, 'CLOSED', SUCCESS_OPENS_NOTHING),
   'time-slow-calls': difference(2, null, 'CLOSED', SUCCESS_OPENS_NOTHING),
