@@ -4,6 +4,7 @@ import { isGate, isLifted, type Layer } from './layer.ts'
 import { leaf } from './leaf.ts'
 import type { Policy } from './policy.ts'
 import { type Env, envOf } from './runtime.ts'
+import { sameOptions } from './same.ts'
 import { type Step, stepOf } from './step.ts'
 
 /** What a layer became. */
@@ -114,30 +115,6 @@ function place(layers: readonly Layer[], env: Env, previous: readonly Place[]): 
 
 function layerEnv(env: Env, id: string): Env {
   return { ...envOf(env, `${env.path}/${id}`), share: env.share }
-}
-
-/** Plain options are compared by value; gates and functions in them only by identity. */
-function sameOptions(a: Layer, b: Layer): boolean {
-  return a === b || (a.kind === b.kind && same(a.options, b.options))
-}
-
-function isLayer(value: object): value is Layer {
-  return 'build' in value && 'options' in value
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null || Array.isArray(value)
-}
-
-function same(a: unknown, b: unknown): boolean {
-  if (Object.is(a, b)) return true
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
-  if (isLayer(a) && isLayer(b)) return sameOptions(a, b)
-  if (!isPlain(a) || !isPlain(b)) return false
-  const left = Object.entries(a)
-  if (left.length !== Object.keys(b).length) return false
-  return left.every(([key, value]) => same(value, (b as Record<string, unknown>)[key]))
 }
 
 function fuse(places: readonly Place[], env: Env): Policy[] {

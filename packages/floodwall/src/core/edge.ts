@@ -1,10 +1,16 @@
 import type { Call } from './call.ts'
 import { timeoutError } from './errors.ts'
 import { type Refuser, Rejection } from './gate.ts'
+import { type Init, NOTHING } from './init.ts'
 import { refused } from './outcome.ts'
 import type { Done } from './policy.ts'
 
 // What ties a call to its caller: his abort signal, his deadline, the call on whose behalf he calls. Only calls that say so pay for it.
+
+/** True for calls that say so. */
+export function tied(init: Init): boolean {
+  return init !== NOTHING && (init.signal !== undefined || init.parent !== undefined || init.within !== undefined)
+}
 
 /**
  * Ties `call` to its init's `parent`, `within` and `signal`. Returns `done`, extended by the untying: no listener, timer or child entry is
@@ -36,7 +42,7 @@ export function tie(call: Call, done: Done, host: Refuser): Done | undefined {
   const left = call.deadline - now
   if (left < Number.POSITIVE_INFINITY) {
     // The parent's own alarm ends this call too, with no evidence against anybody; but a parent that has answered has taken it back.
-    const verdict = call.deadline < inherited ? 'timeout' : 'ignored'
+    const verdict = call.deadline < inherited && !('inherited' in call.init) ? 'timeout' : 'ignored'
     cancelTimer = env.after(left, () => call.cancel(timeoutError('deadline', env.path, left), verdict))
   }
   if (parent?.cancelled === true) call.cancel(parent.cancellation().error, 'ignored')

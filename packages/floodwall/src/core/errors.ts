@@ -14,7 +14,7 @@ function branded(error: unknown, brand: Brand): boolean {
 }
 
 /** Errors made on hot paths have no stack: it would cost 5 µs and point into our own code. */
-function stackless<E>(make: () => E): E {
+export function stackless<E>(make: () => E): E {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = 0
   const error = make()
@@ -102,6 +102,38 @@ export class TimeoutError extends Error {
 /** @see TimeoutError */
 export function timeoutError(code: 'timeout' | 'deadline', path: string, afterMs: number): TimeoutError {
   return stackless(() => new TimeoutError(code, path, afterMs))
+}
+
+/**
+ * What became of several attempts of one call, none of which succeeded: each error is in it by identity, the first one is its `cause`. Who looks
+ * at its `code`, or asks {@link isTimeout}, hears what the first would have said; of timeouts only where all are.
+ */
+export function attemptsError(path: string, errors: readonly unknown[]): AggregateError {
+  const [cause] = errors
+  const message = `${path}: ${errors.length} attempts have failed: ${errors.map(messageOf).join('; ')}`
+  const error = stackless(() => new AggregateError(errors, message, { cause }))
+  // Across the edge of a pipeline an error is all that comes: it says itself that there is no use in more.
+  Object.assign(error, { noRetry: true })
+  if (errors.every(isTimeout)) {
+    const { code, path: by, afterMs } = cause as TimeoutError
+    return Object.assign(error, { [BRAND]: 'timeout', code, path: by, afterMs })
+  }
+  const code = fieldOf(cause, 'code')
+  return isTimeout(cause) || typeof code !== 'string' ? error : Object.assign(error, { code })
+}
+
+function messageOf(error: unknown): string {
+  const message = typeof error === 'string' ? error : fieldOf(error, 'message')
+  return typeof message === 'string' ? message : 'unknown'
+}
+
+/** A field of a stranger's error: a getter that throws must not become an error of ours. */
+function fieldOf(error: unknown, name: string): unknown {
+  try {
+    return typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[name] : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** One thing wrong with a configuration. */

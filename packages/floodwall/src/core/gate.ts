@@ -24,6 +24,12 @@ export type Reason =
   | 'probing'
   /** An operator forced the breaker open. */
   | 'forced'
+  /** The breaker has just closed, and lets a growing share through. */
+  | 'ramping'
+  /** The target accepts too few of the calls, and would refuse this one too. */
+  | 'throttled'
+  /** The target has said when it wants to be asked again, and that is later. */
+  | 'held-back'
   /** Every slot of the bulkhead is taken. */
   | 'full'
   /** The rate is used up for now. */

@@ -1,5 +1,7 @@
 import type { Aborts } from './aborts.ts'
+import type { Ambient } from './ambient.ts'
 import type { Call } from './call.ts'
+import type { Detachments } from './detachments.ts'
 import type { Classify } from './outcome.ts'
 import type { Done } from './policy.ts'
 import type { Env } from './runtime.ts'
@@ -38,12 +40,22 @@ export interface Init {
   readonly classify?: Classify
 }
 
+/** Nothing said. @internal */
+export const NOTHING: Init = Object.freeze({})
+
+/** `within` is what a caller elsewhere has left: like a parent's deadline, its end is no evidence against anybody. @internal */
+export interface Inherited extends Init {
+  readonly inherited: true
+}
+
 /** What the calls of one pipeline have in common. @internal */
 export interface Host {
   readonly env: Env
   readonly classify: Classify
   readonly criticality: Criticality
   readonly aborts: Aborts
+  readonly ambient: Ambient
+  readonly detachments: Detachments
   /** The clock as the gates see it while they are asked: one box for all calls, where a field of each call would allocate one. */
   now: number
 }

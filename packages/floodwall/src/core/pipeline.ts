@@ -1,19 +1,23 @@
 import { Aborts } from './aborts.ts'
 import { Admission } from './admission.ts'
+import { onBehalf } from './ambient.ts'
 import { Call } from './call.ts'
 import { type Built, Chain } from './chain.ts'
 import { Counts } from './counts.ts'
-import { tie } from './edge.ts'
+import { DETACH_MS, Detachments } from './detachments.ts'
+import type { Duration } from './duration.ts'
+import { tie, tied } from './edge.ts'
 import { type FloodEvent, type Listener, Listeners } from './event.ts'
 import { type Permit, type Refuser, Rejection, type Snapshot } from './gate.ts'
-import type { Criticality, Host, Init, Work } from './init.ts'
+import { type Criticality, type Host, type Init, NOTHING, type Work } from './init.ts'
 import { type Layer, showOptions } from './layer.ts'
-import { isNative, isThenable, judge, leaf } from './leaf.ts'
-import { type Classify, type Outcome, refused, type Verdict, verdictByDefault } from './outcome.ts'
+import { isNative, isThenable, judgeTraced, leaf, verdictOf } from './leaf.ts'
+import { answered, type Classify, type Outcome, refused, verdictByDefault } from './outcome.ts'
 import type { Done, Next } from './policy.ts'
 import { Promised, ready, rejectSoon } from './promised.ts'
 import { Refusals } from './refusals.ts'
 import { type Env, envOf, type Runtime, type Shared } from './runtime.ts'
+import { parse, spanOrZero } from './schema.ts'
 import { Answer, type Sink } from './step.ts'
 import { systemRuntime } from './system.ts'
 
@@ -27,9 +31,9 @@ export interface PipelineOptions {
   readonly criticality?: Criticality
   /** Objects that pipelines share by name. Default: none are shared. */
   readonly shared?: Shared
+  /** The longest that `call.detach` gives; 0: nobody may. Default 1 min. */
+  readonly detachAtMost?: Duration
 }
-
-const NOTHING: Init = Object.freeze({})
 
 /**
  * Layers around work, outermost first. Sync and callbacks inside, promises at the edge; throws only at the edge, and what it throws is the
@@ -38,7 +42,7 @@ const NOTHING: Init = Object.freeze({})
 export class Pipeline {
   readonly kind = 'pipeline'
   readonly path: string
-  private readonly env: Env
+  /** @internal */ readonly env: Env
   private readonly host: Host
   /** Who refuses in the name of the pipeline itself. */
   private readonly door: Refuser
@@ -55,11 +59,20 @@ export class Pipeline {
       classify = verdictByDefault,
       criticality = 'critical',
       shared = new Map(),
+      detachAtMost = DETACH_MS,
     } = options
     this.path = name
     this.door = { kind: this.kind, path: name, explain: explainDoor }
     this.env = { ...envOf(runtime, name, shared), emit: (event) => this.tell(event, runtime) }
-    this.host = { env: this.env, classify, criticality, aborts: new Aborts(), now: runtime.now() }
+    this.host = {
+      env: this.env,
+      classify,
+      criticality,
+      aborts: new Aborts(),
+      ambient: this.env.ambient,
+      detachments: new Detachments(parse(spanOrZero, detachAtMost, `${name}.detachAtMost`)),
+      now: runtime.now(),
+    }
     this.chain = new Chain(layers, this.env)
   }
 
@@ -67,7 +80,7 @@ export class Pipeline {
   call<T>(work: (call: Call) => T | PromiseLike<T>, init: Init = NOTHING): Promise<T> {
     const call = this.make(work, false, init)
     const { gatesOnly } = this.chain
-    if (gatesOnly !== null && !tied(init) && !this.closed) return this.direct(call, gatesOnly) as Promise<T>
+    if (gatesOnly !== null && !tied(call.init) && !this.closed) return this.direct(call, gatesOnly) as Promise<T>
     const answer = new Promised(this)
     this.run(call, answer)
     return answer.promise as Promise<T>
@@ -77,7 +90,7 @@ export class Pipeline {
   outcome<T>(work: (call: Call) => T | PromiseLike<T>, init: Init = NOTHING): Outcome<T> | Promise<Outcome<T>> {
     const call = this.make(work, false, init)
     const { gatesOnly } = this.chain
-    if (gatesOnly === null || tied(init) || this.closed) return this.outcomeOf((answer) => this.run(call, answer))
+    if (gatesOnly === null || tied(call.init) || this.closed) return this.outcomeOf((answer) => this.run(call, answer))
     // A refusal by gates alone is the cheapest answer there is, and must stay so: it is what a flood gets.
     this.running++
     const held = gatesOnly.acquire(call)
@@ -105,11 +118,18 @@ export class Pipeline {
 
   /** The same without promises: `work(call, done)` answers by calling `done` once; `done` here gets the outcome once. */
   start(work: Next, done: Done, init: Init = NOTHING): void {
+    this.enter(work, done, init)
+  }
+
+  /** @internal The same, with the call in hand: an edge cancels it when its caller leaves, wherever it is. */
+  enter(work: Next, done: Done, init: Init): Call {
+    const call = this.make(work, true, init)
     const answer = new Answer((outcome) => {
       this.count(outcome)
       done(outcome)
     })
-    this.run(this.make(work, true, init), answer)
+    this.run(call, answer)
+    return call
   }
 
   /** `fn` under this pipeline: same arguments, same `this`. */
@@ -120,6 +140,17 @@ export class Pipeline {
     const self = this
     return function wrapped(this: This, ...args: A): Promise<T> {
       return call.call(self, () => fn.apply(this, args)) as Promise<T>
+    }
+  }
+
+  /** The same, and `fn` gets the call before its arguments: for its signal, the time that is left, `traceError`. */
+  wrapCall<This, A extends unknown[], T>(
+    fn: (this: This, call: Call, ...args: A) => T | PromiseLike<T>,
+  ): (this: This, ...args: A) => Promise<T> {
+    const { call } = this
+    const self = this
+    return function wrapped(this: This, ...args: A): Promise<T> {
+      return call.call(self, (inner: Call) => fn.call(this, inner, ...args)) as Promise<T>
     }
   }
 
@@ -143,13 +174,14 @@ export class Pipeline {
   /** What is, now: JSON-safe. */
   inspect(): Snapshot {
     const now = this.env.now()
-    const { counts, running } = this
+    const { counts, running, host } = this
     return {
       kind: this.kind,
       path: this.path,
       running,
       calls: { ...counts },
       refusals: this.refusals.inspect(),
+      detached: host.detachments.count,
       listenerFailures: this.listeners.failures,
       layers: this.chain.inspect(now),
     }
@@ -172,7 +204,8 @@ export class Pipeline {
   }
 
   private make(work: Work, callbacks: boolean, init: Init): Call {
-    return new Call(this.host, work, callbacks, init)
+    const { on } = this.host.ambient
+    return new Call(this.host, work, callbacks, on === null ? init : onBehalf(init, on))
   }
 
   /** `sink` must count the outcome: one object per call is cheaper than two. */
@@ -197,7 +230,8 @@ export class Pipeline {
     call.begin()
     let result: unknown
     try {
-      result = (call.work as (call: Call) => unknown)(call)
+      const { on } = this.host.ambient
+      result = on === null ? (call.work as (call: Call) => unknown)(call) : on.run(call, call.work, undefined)
       if (!isNative(result)) {
         if (isThenable(result)) result = Promise.resolve(result)
         else {
@@ -222,8 +256,9 @@ export class Pipeline {
   }
 
   private settle(call: Call, admission: Admission, held: Permit, since: number, ok: boolean, value: unknown): void {
-    const verdict = verdictOf(call, ok, value)
-    call.end(undefined)
+    const said = verdictOf(call, ok, value)
+    // Asked where the rare state is looked at anyway: who traces nothing pays nothing.
+    const verdict = call.end(undefined) && ok ? judgeTraced(call, answered(value, said)).verdict : said
     admission.end(call, held, since, verdict, true)
     this.running--
     this.counts.add(verdict)
@@ -250,17 +285,7 @@ function explainDoor({ reason }: Rejection): string {
   return reason === 'closed' ? 'it was closed' : 'no time is left before the deadline'
 }
 
-/** A success that nobody classifies is one without looking further. */
-function verdictOf(call: Call, ok: boolean, value: unknown): Verdict {
-  if (ok && call.init === NOTHING && call.host.classify === verdictByDefault) return 'success'
-  return judge(call, ok, value).verdict
-}
-
 /** A pipeline of `layers`, outermost first, around any work. Bare pipelines have no hidden defaults: what is not listed is not there. */
 export function pipeline(name: string, layers: readonly Layer[], options?: PipelineOptions): Pipeline {
   return new Pipeline(name, layers, options)
-}
-
-function tied(init: Init): boolean {
-  return init !== NOTHING && (init.signal !== undefined || init.parent !== undefined || init.within !== undefined)
 }

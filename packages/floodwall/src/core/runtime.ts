@@ -1,3 +1,4 @@
+import { type Ambient, switchedOff } from './ambient.ts'
 import type { FloodEvent } from './event.ts'
 
 /**
@@ -23,12 +24,15 @@ export interface Runtime {
   readonly soon: (fn: () => void) => void
   /** `fn`, bound to the async context (AsyncLocalStorage) of the caller: who waits in a room resumes in his own context. */
   readonly bind: (fn: () => void) => () => void
+  /** The switch of the ambient context; a runtime without one keeps it off. */
+  readonly ambient?: Ambient
 }
 
 /** What a layer is built with: the runtime, where it stands, and what it shares with others. */
 export interface Env extends Runtime {
   /** Where in the house: `'inventory/breaker'`. Names the gate in refusals, events and snapshots. */
   readonly path: string
+  readonly ambient: Ambient
   /** The object called `name`, made on first use: how layers of several pipelines meet in one gate, cluster or quota. */
   share<T>(name: string, make: () => T): T
 }
@@ -48,6 +52,7 @@ export function envOf(runtime: Runtime, path: string, shared?: Shared): Env {
     after: runtime.after,
     soon: runtime.soon,
     bind: runtime.bind,
+    ambient: runtime.ambient ?? switchedOff(),
     path,
     share<T>(name: string, make: () => T): T {
       names ??= new Map()

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import { channel } from 'node:diagnostics_channel'
+import { switchedOff } from './ambient.ts'
 import type { FloodEvent } from './event.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -80,7 +81,11 @@ export const systemRuntime: Runtime = {
     if (!turnArmed) armTurn()
   },
   bind: (fn) => AsyncResource.bind(fn),
+  ambient: switchedOff(),
 }
+
+/** Unix time in milliseconds, for dates that others write. It may jump: no span is measured by it. */
+export const unixNow: () => number = Date.now
 
 /** Resolves when the present turn of the event loop is over: every promise reaction that was due has run. */
 export function turnOver(): Promise<void> {

@@ -7,6 +7,7 @@ import {
   type Done,
   deadline,
   failed,
+  hedge,
   keyed,
   type Layer,
   type Outcome,
@@ -42,6 +43,10 @@ const aRetry = fc
   .record({ attempts: few, first: fc.constantFrom(1, 50), ratio: fc.constantFrom(0.1, 1), minimum: fc.nat(5) })
   .map(({ attempts, first, ...budget }) => retry({ attempts, backoff: { first, atMost: 100 }, budget }))
 
+export const aHedge: fc.Arbitrary<Layer> = fc
+  .record({ after: fc.constantFrom(10, 50), most: few, ratio: fc.constantFrom(0.1, 1), minimum: fc.nat(5) })
+  .map(({ after, most, ...budget }) => hedge({ after, most, budget }))
+
 /** Layers as people put them together, and then in any order. */
 const someLayers: fc.Arbitrary<Layer[]> = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(aQueue, aBulkhead) },
@@ -60,6 +65,7 @@ const someLayers: fc.Arbitrary<Layer[]> = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(aQueue) },
   { weight: 1, arbitrary: fc.tuple(aTimeout) },
   { weight: 1, arbitrary: fc.tuple(aRetry) },
+  { weight: 1, arbitrary: fc.tuple(aHedge) },
   { weight: 1, arbitrary: fc.tuple(fc.constantFrom(100, 300, 1000).map((within) => deadline({ within }))) },
 )
 
@@ -132,13 +138,13 @@ export class Chaos {
 
   constructor(layers: readonly Layer[]) {
     this.p = pipeline('p', layers, { runtime: this.world })
-    // Further out than a retry, a slot is for the operation: the work of an attempt that was given up may run beside the next one.
-    const inside = layers.slice(layers.findLastIndex((layer) => layer.kind === 'retry') + 1)
+    // Further out than a retry or a hedge a slot is for the operation: the work of one attempt may run beside that of another.
+    const inside = layers.slice(layers.findLastIndex((layer) => layer.kind === 'retry' || layer.kind === 'hedge') + 1)
     const sizes = inside
       .filter((layer) => layer.kind === 'bulkhead')
       .map((layer) => (layer.options as { slots: number }).slots)
     this.most = Math.min(...sizes)
-    const first = layers.findIndex((layer) => layer.kind === 'retry' || layer.kind === 'queue')
+    const first = layers.findIndex(({ kind }) => kind === 'retry' || kind === 'hedge' || kind === 'queue')
     const outside = layers.slice(0, first < 0 ? layers.length : first).filter((layer) => layer.kind === 'deadline')
     this.withinMs = Math.min(...outside.map((layer) => (layer.options as { within: number }).within))
   }
@@ -225,6 +231,7 @@ interface Seen {
   readonly waiting: number
   readonly size: number
   readonly retries: number
+  readonly hedges: number
   readonly budget: { readonly spent: number; readonly allowed: number }
   readonly state: string
   readonly probes: { readonly [count in 'size' | 'free' | 'running' | 'good' | 'bad']: number }
@@ -241,9 +248,11 @@ function faultOf(seen: Seen): string | undefined {
     return tokens < -1e-9 || tokens > burst + 1e-9 ? `${tokens} of ${burst} tokens` : undefined
   }
   if (seen.kind === 'queue') return seen.waiting > seen.size ? `${seen.waiting} wait in ${seen.size} places` : undefined
-  if (seen.kind === 'retry') {
+  if (seen.kind === 'retry' || seen.kind === 'hedge') {
     const { budget, retries, waiting } = seen
     if (budget.spent < 0 || budget.spent > budget.allowed) return `${budget.spent} of ${budget.allowed} retries spent`
+    if (seen.kind === 'hedge')
+      return budget.spent > seen.hedges ? `${budget.spent} hedges spent, ${seen.hedges} sent` : undefined
     return budget.spent > retries + waiting ? `${budget.spent} retries spent, ${retries} made` : undefined
   }
   if (seen.kind !== 'breaker' || seen.state !== 'halfOpen') return undefined

@@ -33,8 +33,8 @@ test('explain() says the layers in order, with their settings', () => {
   expect(p.explain()).toBe(
     [
       'inventory',
-      '  1. deadline within 800 · floor 0',
-      '  2. retry attempts 3 · backoff { first 50 · factor 2 · atMost 2000 } · budget { ratio 0.1 · minimum 3 · over 10000 } · pauseAtMost 60000',
+      '  1. deadline within 800 · margin 0 · floor 0',
+      '  2. retry attempts 3 · on { failure backoff · timeout backoff · overload backoff · quota asked } · backoff { first 50 · factor 2 · atMost 2000 } · elsewhereAbove 0.5 · budget { ratio 0.1 · minimum 3 · over 10000 } · pauseAtMost 60000',
       '  3. queue size 100 · atMost 1000 · order fifo',
       '  4. bulkhead slots 64',
       '  5. timeout after 250',

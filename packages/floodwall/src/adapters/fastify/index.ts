@@ -1,0 +1,2 @@
+export { callOf } from '../../server/index.ts'
+export { type Protected, protect } from './protect.ts'

@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http'
+import type { Call } from '../core/call.ts'
+import { isRejected, isTimeout } from '../core/errors.ts'
+import { isExhausted } from '../core/exhausted.ts'
+import { failed, type Outcome } from '../core/outcome.ts'
+import { type Code, codeOf } from '../wire/codes.ts'
+import { type ErrorAnswer, type ErrorFormat, writeError } from '../wire/error-body.ts'
+
+// What does a caller hear when there is no proper answer?
+//
+// The code, when to ask again and whether to; not which layer said no, nor what stands behind: that is for the operator, who reads `inspect()`.
+
+const sentences: Readonly<Partial<Record<Code, string>>> = {
+  rate: 'Requests come too often.',
+  closed: 'The server is going away; another one may answer.',
+  deadline: 'The time that this request was given is over.',
+  timeout: 'The request took too long.',
+  overloaded_do_not_retry: 'The server is overloaded; a retry would make it worse.',
+  internal: 'The request failed.',
+}
+
+export function answerOf(format: ErrorFormat, code: Code, retryAfterMs: number, noRetry: boolean): ErrorAnswer {
+  const said = noRetry ? 'overloaded_do_not_retry' : code
+  const detail = sentences[said] ?? 'The request cannot be taken now.'
+  return writeError(format, { code: said, detail, retryAfterMs, noRetry })
+}
+
+/** The answer to an outcome without one. */
+export function answerOfOutcome(format: ErrorFormat, call: Call | null, outcome: Outcome<unknown>): ErrorAnswer {
+  const { noRetry, retryAfterMs, error } = outcome
+  const code = codeOf(outcome) ?? codeOfError(error) ?? 'internal'
+  return answerOf(
+    format,
+    code,
+    retryAfterMs || pauseOf(error),
+    noRetry || (call !== null && isExhausted(call, outcome)),
+  )
+}
+
+/**
+ * The answer to an error that a handler let go: to a refusal, to an end of time, and to what retries were given up with. Undefined for
+ * everybody else's errors, which are the framework's to answer.
+ */
+export function answerOfError(format: ErrorFormat, call: Call | undefined, error: unknown): ErrorAnswer | undefined {
+  const code = codeOfError(error)
+  const noRetry = wantsNoRetry(error) || (call !== undefined && isExhausted(call, failed(error)))
+  return code === undefined && !noRetry ? undefined : answerOf(format, code ?? 'internal', pauseOf(error), noRetry)
+}
+
+function codeOfError(error: unknown): Code | undefined {
+  return isRejected(error) || isTimeout(error) ? error.code : undefined
+}
+
+function pauseOf(error: unknown): number {
+  return isRejected(error) ? error.retryAfterMs : 0
+}
+
+function wantsNoRetry(error: unknown): boolean {
+  // A stranger's: a getter that throws must not become an error of ours.
+  try {
+    return typeof error === 'object' && error !== null && (error as { noRetry?: unknown }).noRetry === true
+  } catch {
+    return false
+  }
+}
+
+/** What a handler said of an answer that it did not get to write; what else it has set (CORS, a request's id) stays. */
+const OF_THE_BODY = [
+  ...['content-encoding', 'content-language', 'content-range', 'content-disposition', 'transfer-encoding', 'trailer'],
+  ...['etag', 'last-modified', 'expires', 'accept-ranges'],
+]
+
+/** Writes `answer`; nothing may have been written before. */
+export function writeAnswer(response: ServerResponse, { status, headers, body }: ErrorAnswer): void {
+  for (const name of OF_THE_BODY) response.removeHeader(name)
+  // HTTP/2 has none, and warns of who sets it.
+  if (response.statusMessage) response.statusMessage = ''
+  response.writeHead(status, headers)
+  response.end(response.req.method === 'HEAD' ? undefined : body)
+}

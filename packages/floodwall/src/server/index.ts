@@ -1,0 +1,7 @@
+export { ambient, currentCall } from './ambient.ts'
+export { writeAnswer } from './answers.ts'
+export { type AnyRequest, callOf } from './call-of.ts'
+export { ServerEdge } from './server-edge.ts'
+export type { Asked, ServerOptions } from './settings.ts'
+export type { Trust } from './trust.ts'
+export type { Handling } from './visit.ts'

@@ -1,0 +1,174 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { RetryShare } from '../algorithms/retry/retry-share.ts'
+import type { Call } from '../core/call.ts'
+import type { Reason, Snapshot } from '../core/gate.ts'
+import type { Inherited, Init } from '../core/init.ts'
+import type { Outcome } from '../core/outcome.ts'
+import { Pipeline } from '../core/pipeline.ts'
+import type { ErrorAnswer } from '../wire/error-body.ts'
+import { type Inbound, readInbound } from '../wire/inbound.ts'
+import { ambient } from './ambient.ts'
+import { answerOf, answerOfError, answerOfOutcome } from './answers.ts'
+import { type AnyRequest, admitted } from './call-of.ts'
+import { Connections } from './connections.ts'
+import { type Asked, type ServerOptions, type ServerSettings, settingsOf } from './settings.ts'
+import { trusting } from './trust.ts'
+import { type Door, type Handling, Visit } from './visit.ts'
+
+// What stands between a server's connections and its handlers?
+//
+// A pipeline, and what HTTP makes of it: what the caller says about its call becomes an Init, a refusal becomes an answer, a client that
+// leaves becomes an abort. All frameworks of Node stand on its requests and responses, so that this is written once and adapters are thin.
+
+/** Refusals that say "too much" or "not now"; who draws up a rate, drains, or has no time left is not helped by silence. */
+const OF_LOAD: ReadonlySet<Reason> = new Set<Reason>([
+  ...(['full', 'queue-full', 'queue-timeout', 'throttled', 'open', 'probing', 'ramping'] as const),
+  ...(['unreachable', 'recovering'] as const),
+])
+
+/** The edge of a server, over one pipeline. `R`: a request in the framework's own words. */
+export class ServerEdge<R = IncomingMessage> implements Door {
+  readonly kind = 'server'
+  readonly path: string
+  readonly pipeline: Pipeline
+  readonly abandonedMs: number
+  private readonly settings: ServerSettings
+  private readonly asked: Asked<R>
+  private readonly exempt: ReadonlySet<string>
+  /** For what is exempt: no layers, but a call like any other. */
+  private readonly bare: Pipeline
+  private readonly connections: Connections
+  private readonly retries = new RetryShare()
+  private readonly ambience: Disposable | undefined
+  private running = 0
+  private malformed = 0
+  private toldNoRetry = 0
+  private turnedAway = 0
+  private drained: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
+
+  constructor(pipeline: Pipeline, options: ServerOptions<R> = {}) {
+    const settings = settingsOf(options)
+    this.path = pipeline.path
+    this.pipeline = pipeline
+    this.settings = settings
+    this.asked = options
+    this.abandonedMs = settings.abandonedAtMost
+    this.exempt = new Set(settings.exempt)
+    this.bare = new Pipeline(`${pipeline.path}/exempt`, [], { runtime: pipeline.env })
+    this.connections = new Connections(trusting(settings.trust), trusting(settings.criticalPlus))
+    this.ambience = settings.ambient ? ambient(pipeline.env) : undefined
+  }
+
+  /** Sends a request through the pipeline; `said` is the request as the framework has it. */
+  serve(request: IncomingMessage, response: ServerResponse, said: R, handling: Handling): void {
+    // It left while somebody before us was busy with it.
+    if (response.destroyed || request.socket.destroyed) return handling.over?.()
+    const connection = this.connections.of(request.socket)
+    const { settings, asked } = this
+    const inbound = readInbound((name) => request.headers[name], {
+      trusted: connection.trusted,
+      mostMs: settings.atMost,
+      criticalPlus: connection.criticalPlus,
+    })
+    const init: Init = {
+      ...this.told(inbound),
+      method: asked.route?.(said) ?? request.method ?? 'GET',
+      ...(asked.key !== undefined && { key: asked.key(said) }),
+      ...(asked.cost !== undefined && { cost: asked.cost(said) }),
+    }
+    this.running++
+    const visit = new Visit(this, request, response, connection, handling)
+    if (this.exempt.has(pathOf(request))) return visit.begin(this.bare, init)
+    if (this.drained !== undefined) {
+      this.turnedAway++
+      return visit.refuse(this.closing(request))
+    }
+    this.malformed += inbound.malformed.length
+    this.retries.seen(inbound.attempt, inbound.attempts, this.pipeline.env.now())
+    visit.begin(this.pipeline, init)
+  }
+
+  private told({ within, criticality = this.settings.criticality }: Inbound): Init {
+    const own = this.settings.within
+    const said: Init = criticality === undefined ? {} : { criticality }
+    if (within === undefined || (own !== undefined && own < within)) {
+      return own === undefined ? said : { ...said, within: own }
+    }
+    const inherited: Inherited = { ...said, within, inherited: true }
+    return inherited
+  }
+
+  private closing({ httpVersionMajor }: IncomingMessage): ErrorAnswer {
+    const answer = answerOf(this.settings.format, 'closed', 0, false)
+    if (httpVersionMajor > 1) return answer
+    return { ...answer, headers: { ...answer.headers, connection: 'close' } }
+  }
+
+  /** @internal */
+  answerOf(outcome: Outcome<unknown>, call: Call | null): ErrorAnswer {
+    const { format, retriesAtMost } = this.settings
+    const { rejection } = outcome
+    if (rejection !== undefined && OF_LOAD.has(rejection.reason)) {
+      if (this.retries.share(this.pipeline.env.now()) > retriesAtMost) {
+        this.toldNoRetry++
+        return answerOf(format, rejection.reason, 0, true)
+      }
+    }
+    return answerOfOutcome(format, call, outcome)
+  }
+
+  /**
+   * The answer to an error that a handler let go, in the format of this edge: to a refusal, to an end of time, and to what retries were given
+   * up with. The layers hear of the error as if it had been thrown. Undefined for everybody else's.
+   */
+  answerOfError(error: unknown, request: AnyRequest): ErrorAnswer | undefined {
+    const known = admitted(request)
+    const answer = answerOfError(this.settings.format, known?.call, error)
+    if (answer !== undefined && known !== undefined) known.failure = { error }
+    return answer
+  }
+
+  /** The answer to an error that is nobody's to answer: 500, with nothing of what stands behind. */
+  answerOfFault(): ErrorAnswer {
+    return answerOf(this.settings.format, 'internal', 0, false)
+  }
+
+  /** @internal */
+  left(): void {
+    this.running--
+    if (this.running === 0) this.drained?.resolve()
+  }
+
+  /** What is, now: JSON-safe. */
+  inspect(): Snapshot {
+    const { kind, path, running, turnedAway, malformed, toldNoRetry, pipeline } = this
+    return {
+      kind,
+      path,
+      running,
+      draining: this.drained !== undefined,
+      turnedAway,
+      malformed,
+      retryShare: this.retries.share(pipeline.env.now()),
+      toldNoRetry,
+      exempt: this.bare.inspect()['calls'],
+      pipeline: pipeline.inspect(),
+    }
+  }
+
+  /** Refuses what comes from now on, and resolves when every request that is here has been answered. The pipeline stays. Twice is harmless. */
+  close(): Promise<void> {
+    if (this.drained === undefined) {
+      let resolve = () => {}
+      const promise = new Promise<void>((done) => (resolve = done)).then(() => this.ambience?.[Symbol.dispose]())
+      this.drained = { promise, resolve }
+      if (this.running === 0) resolve()
+    }
+    return this.drained.promise
+  }
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  const query = url.indexOf('?')
+  return query < 0 ? url : url.slice(0, query)
+}

@@ -1,0 +1,53 @@
+import * as v from 'valibot'
+import { ConfigError } from '../core/errors.ts'
+import { oneOf, parse, positiveSpan, shareOrZero, show } from '../core/schema.ts'
+import { errorFormats } from '../wire/error-body.ts'
+import { trust } from './trust.ts'
+
+const path = v.custom<string>((input) => typeof input === 'string' && input.startsWith('/'), 'a path such as "/health"')
+
+const serverOptions = v.strictObject({
+  /** Whose headers are believed: addresses and networks, or a function of the address, which is asked once a connection. Default: nobody's. */
+  trust: v.optional(trust, () => []),
+  /** Of those, who may call a request `CRITICAL_PLUS`; from others it is `CRITICAL`. Default: nobody. */
+  criticalPlus: v.optional(trust, () => []),
+  /** A caller waits at most so long, whatever it says. Default 1 min. */
+  atMost: v.optional(positiveSpan, '1m'),
+  /** The deadline of requests that bring none, or one that cannot be read. Default: none but that of the pipeline. */
+  within: v.optional(positiveSpan),
+  /** The class of requests that name none. Default: the pipeline's. */
+  criticality: v.optional(oneOf('criticalPlus', 'critical', 'sheddablePlus', 'sheddable')),
+  /** How errors are written: `problem` (RFC 9457) or `google`. Default `problem`. */
+  format: v.optional(oneOf(...errorFormats), 'problem'),
+  /** With a greater share of retries among the requests, those that are refused are told not to be tried again. Default 0.1. */
+  retriesAtMost: v.optional(shareOrZero, 0.1),
+  /** Paths that pass no layers and are answered while the server drains: health checks. Default: none. */
+  exempt: v.optional(v.array(path), () => []),
+  /** Calls that a handler makes are made on behalf of its request, with nothing passed along. Default false. */
+  ambient: v.optional(v.boolean(), false),
+  /** Work that goes on after its time gives its slot back when it ends, or after this. Default 1 min. */
+  abandonedAtMost: v.optional(positiveSpan, '1m'),
+})
+
+export type ServerSettings = v.InferOutput<typeof serverOptions>
+
+/** What is asked of each request, in the framework's own words. */
+export interface Asked<R> {
+  /** A name for requests that cost alike, from a small set: `'GET /items/:id'`. Default: the method, or the framework's route. */
+  readonly route?: (request: R) => string
+  /** Whose request it is, for keyed gates. Default: nobody's. */
+  readonly key?: (request: R) => string | number
+  /** Units of capacity that it needs. Default 1. */
+  readonly cost?: (request: R) => number
+}
+
+export type ServerOptions<R> = v.InferInput<typeof serverOptions> & Asked<R>
+
+/** Throws a ConfigError that lists every fault. */
+export function settingsOf<R>({ route, key, cost, ...own }: ServerOptions<R>): ServerSettings {
+  for (const [name, given] of Object.entries({ route, key, cost })) {
+    if (given === undefined || typeof given === 'function') continue
+    throw new ConfigError([{ path: `server.${name}`, value: show(given), expected: 'a function of the request' }])
+  }
+  return parse(serverOptions, own, 'server')
+}

@@ -1,0 +1,221 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Ambient } from '../core/ambient.ts'
+import type { Call } from '../core/call.ts'
+import type { Init } from '../core/init.ts'
+import { isThenable, judge } from '../core/leaf.ts'
+import { answered, failed, type Outcome, type Verdict } from '../core/outcome.ts'
+import type { Pipeline } from '../core/pipeline.ts'
+import type { Done } from '../core/policy.ts'
+import type { ErrorAnswer } from '../wire/error-body.ts'
+import { writeAnswer } from './answers.ts'
+import { type Admitted, admit } from './call-of.ts'
+import type { Connection, Waiting } from './connections.ts'
+import { silence } from './silence.ts'
+
+// One request, from its head to the end of its answer.
+//
+// The head of the answer is the outcome: its status is the verdict, and no deadline cuts it off any more. The end of the response is the end
+// of the work, which has its slot until then: `close` and not `finish`, since a client that leaves lets no response finish.
+//
+// Invariant: the handler runs at most once; its work ends exactly once; the client is answered by one of the two, it or us; and then `over`
+// is called, once.
+
+/** How a framework goes on with a request. */
+export interface Handling {
+  /** Goes on to the handler; a promise, where there is one, says when it has ended. What it throws is the handler's. */
+  proceed(call: Call): unknown
+  /** Says no, before the handler has run. Default: written to the response. */
+  refuse?(answer: ErrorAnswer): void
+  /** The handler threw: answers, and tells whom it concerns. Default: there was no answer. */
+  threw?(error: unknown, call: Call): void
+  /** The response is over, and the work. */
+  over?(): void
+}
+
+/** Where a request comes in. */
+export interface Door {
+  /** So long a handler has its slot after its time, in milliseconds. */
+  readonly abandonedMs: number
+  answerOf(outcome: Outcome<unknown>, call: Call | null): ErrorAnswer
+  left(): void
+}
+
+export class Visit implements Waiting {
+  private readonly door: Door
+  private readonly request: IncomingMessage
+  private readonly response: ServerResponse
+  private readonly connection: Connection
+  private readonly handling: Handling
+  /** As it was begun: a cancel of it comes to whatever waits. */
+  private root: Call | null = null
+  /** The attempt in which the handler runs. */
+  private call: Call | null = null
+  /** Ends the work, until it has ended or the head of its answer is sent. */
+  private done: Done | null = null
+  private answeredBy: 'nobody' | 'handler' | 'us' = 'nobody'
+  /** The body of the answer has the slot. */
+  private holds = false
+  private thrown: { readonly error: unknown } | null = null
+  private cancelLapse: (() => void) | null = null
+  private closed = false
+
+  constructor(door: Door, request: IncomingMessage, response: ServerResponse, at: Connection, handling: Handling) {
+    this.door = door
+    this.request = request
+    this.response = response
+    this.connection = at
+    this.handling = handling
+    at.add(this)
+    response.on('close', this.lost)
+  }
+
+  begin(pipeline: Pipeline, init: Init): void {
+    this.root = pipeline.enter(this.work, this.settle, init)
+  }
+
+  /** Says no, whoever asks. */
+  refuse(answer: ErrorAnswer): void {
+    this.answeredBy = 'us'
+    if (this.handling.refuse === undefined) writeAnswer(this.response, answer)
+    else this.handling.refuse(answer)
+  }
+
+  private readonly work = (call: Call, done: Done): void => {
+    // Somebody repeats or races: a request is read once and answered once.
+    if (this.call !== null) return done(failed(new Error('a request is handled once'), 'ignored', false, 0, true))
+    this.call = call
+    this.done = done
+    const known = admit(this.request, call)
+    this.hearHead(call, known)
+    const { ambient } = call.host
+    if (ambient.on !== null) carry(this.request, call, ambient)
+    let result: unknown
+    try {
+      result = this.handling.proceed(call)
+    } catch (error) {
+      return this.threw(error)
+    }
+    if (isThenable(result)) result.then(this.ended, this.threw)
+  }
+
+  /** Node writes every head through `writeHead`, the implicit ones as well. */
+  private hearHead(call: Call, known: Admitted): void {
+    const { response } = this
+    const { writeHead } = response
+    response.writeHead = (...args: unknown[]): ServerResponse => {
+      const result: ServerResponse = Reflect.apply(writeHead, response, args)
+      if (this.answeredBy === 'nobody') this.head(call, known)
+      return result
+    }
+  }
+
+  private head(call: Call, { failure }: Admitted): void {
+    this.answeredBy = 'handler'
+    if (this.done === null) return
+    this.holds = true
+    // Before the outcome: the slot goes to the body, and is not free in between.
+    call.begin()
+    // What the handler failed with says more than what was made of it: a refusal further in is no overload here.
+    if (failure !== null) this.end(judge(call, false, failure.error))
+    else this.end(answered(undefined, verdictOf(this.response.statusCode), 0, true))
+  }
+
+  /** The handler says that it has ended: that matters when it was not waited for. Its answer may still be to come, through a callback. */
+  private readonly ended = (): void => {
+    if (this.cancelLapse !== null) this.end(failed(undefined, 'ignored'))
+  }
+
+  private readonly threw = (error: unknown): void => {
+    const call = this.call as Call
+    if (this.done !== null && this.answeredBy === 'nobody') {
+      this.thrown = { error }
+      return this.end(judge(call, false, error))
+    }
+    // An echo: it was told to stop, and stopped.
+    if (!isEcho(call, error)) this.handling.threw?.(error, call)
+    this.ended()
+  }
+
+  /** The work has ended, or the head of its answer is sent. */
+  private end(outcome: Outcome<unknown>): void {
+    const { done, cancelLapse } = this
+    this.done = null
+    this.cancelLapse = null
+    cancelLapse?.()
+    done?.(outcome)
+    if (this.closed) this.leave()
+  }
+
+  /** What became of the call, once. */
+  private readonly settle = (outcome: Outcome<unknown>): void => {
+    if (this.answeredBy !== 'nobody' || this.closed) return
+    const { call, thrown } = this
+    if (call !== null && thrown !== null && this.handling.threw !== undefined) {
+      return this.handling.threw(thrown.error, call)
+    }
+    const answer = this.door.answerOf(outcome, call)
+    if (call === null) return this.refuse(answer)
+    this.answeredBy = 'us'
+    writeAnswer(this.response, answer)
+    if (this.done !== null) this.abandon(call)
+  }
+
+  /** The handler runs, and nobody waits for it: it has its slot until it ends. */
+  private abandon({ host: { env } }: Call): void {
+    const { abandonedMs } = this.door
+    const lapse = () => {
+      const why = `a handler went on for ${abandonedMs} ms after its time`
+      env.emit({ type: 'lapsed', at: env.now(), path: env.path, why })
+      this.ended()
+    }
+    this.cancelLapse = env.after(abandonedMs, lapse, true)
+    silence(this.response, this.ended)
+  }
+
+  /** The response is over, whole or cut off, or the connection is. */
+  readonly lost = (): void => {
+    if (this.closed) return
+    this.closed = true
+    this.connection.delete(this)
+    this.response.off('close', this.lost)
+    if (this.answeredBy !== 'us' && !this.response.writableFinished) this.root?.cancel(clientLeft(), 'ignored')
+    if (this.holds) this.call?.end(undefined)
+    if (this.cancelLapse === null) this.end(failed(undefined, 'ignored'))
+  }
+
+  private leave(): void {
+    this.door.left()
+    this.handling.over?.()
+  }
+}
+
+/** It said "too much": overload. It could not: failure. All else is an answer, since a 404 is the right one to a wrong question. */
+function verdictOf(status: number): Verdict {
+  if (status === 429 || status === 503) return 'overload'
+  return status >= 500 ? 'failure' : 'success'
+}
+
+function clientLeft(): Error {
+  const error = new Error('the client left before it was answered')
+  error.name = 'AbortError'
+  return error
+}
+
+/** `error` is what became of the end of `call`. */
+function isEcho(call: Call, error: unknown): boolean {
+  if (!call.cancelled) return false
+  const { reason } = call.signal
+  if (error === reason) return true
+  if (typeof error !== 'object' || error === null) return false
+  const { name, cause } = error as { name?: unknown; cause?: unknown }
+  return name === 'AbortError' || cause === reason
+}
+
+/** Listeners of `request` run on behalf of `call`: Node would run them in the context of the connection. */
+function carry(request: IncomingMessage, call: Call, ambient: Ambient): void {
+  const { emit } = request
+  request.emit = (...args: unknown[]): boolean => {
+    const go = () => Reflect.apply(emit, request, args) as boolean
+    return ambient.on === null ? go() : (ambient.on.run(call, go, undefined) as boolean)
+  }
+}
