@@ -5,10 +5,15 @@ import { markdown, table, writeJson } from './lib/report.mjs'
 import { help, parse, UsageError } from './lib/usage.mjs'
 import { cluster } from './suites/cluster.mjs'
 import { gateway } from './suites/gateway.mjs'
+import { gatewayMemory } from './suites/gateway-memory.mjs'
 import { hot } from './suites/hot.mjs'
 import { idle } from './suites/idle.mjs'
+import { retry } from './suites/retry.mjs'
+import { simulator } from './suites/simulator.mjs'
+import { throttle } from './suites/throttle.mjs'
+import { trips } from './suites/trips.mjs'
 
-const suites = [hot, idle, gateway, cluster]
+const suites = [hot, idle, gateway, gatewayMemory, cluster, simulator, throttle, trips, retry]
 
 async function main(argv) {
   const options = parse(argv, suites)

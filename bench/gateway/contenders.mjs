@@ -2,13 +2,24 @@
 // floodwall stands next to it so that the two are always measured one after the other.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { everything } from './everything.mjs'
 
 const file = (path) => fileURLToPath(new URL(path, import.meta.url))
 const cli = file('../../packages/cli/bin/floodwall.js')
 
 export const yardstick = 'bare proxy'
 
-/** @type {{ name: string, args(at: { port: number, spare: number, upstream: string }): (string | number)[] }[]} */
+function gateway(...args) {
+  if (!existsSync(cli)) throw new Error(`no gateway at ${cli}`)
+  return [cli, 'gateway', ...args]
+}
+
+/**
+ * `spare` is another free port, `folder` an empty one. `scraped`: there are metrics on the spare port, and somebody reads them.
+ *
+ * @typedef {{ port: number, spare: number, upstream: string, folder: string }} Place
+ * @type {{ name: string, scraped?: boolean, args(at: Place): (string | number)[] }[]}
+ */
 export const contenders = [
   {
     name: yardstick,
@@ -16,10 +27,13 @@ export const contenders = [
   },
   {
     name: 'floodwall gateway',
-    args({ port, upstream, spare }) {
-      if (!existsSync(cli)) throw new Error(`no gateway at ${cli}`)
-      return [cli, 'gateway', '--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${spare}`, '--upstream', upstream]
-    },
+    args: ({ port, upstream, spare }) =>
+      gateway('--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${spare}`, '--upstream', upstream),
+  },
+  {
+    name: 'floodwall gateway, everything on',
+    scraped: true,
+    args: (at) => gateway('--config', everything(at)),
   },
   {
     name: 'http-proxy, keep-alive agent',

@@ -10,7 +10,8 @@ const MOST_ERRORS = 100
 const { port, connections, seconds, most } = JSON.parse(process.argv[2])
 const request = Buffer.from(
   `GET /stock/A-17?fields=all HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nuser-agent: load\r\naccept: application/json\r\n` +
-    'accept-encoding: identity\r\nx-request-id: 7d1f2c9a\r\n\r\n',
+    'accept-encoding: identity\r\nx-request-id: 7d1f2c9a\r\nx-forwarded-for: 192.0.2.7\r\nx-forwarded-proto: https\r\n' +
+    'traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n\r\n',
 )
 const micros = createHistogram()
 let sent = 0

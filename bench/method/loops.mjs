@@ -35,6 +35,32 @@ export async function bareCaught(n) {
   }
 }
 
+let take
+const capture = (resolve) => {
+  take = resolve
+}
+
+/** A caller who can be freed before the work ends: a promise of its own, settled by whoever is first. */
+export function race() {
+  const promise = new Promise(capture)
+  const resolve = take
+  let open = true
+  const settle = (value) => {
+    if (!open) return
+    open = false
+    resolve(value)
+  }
+  work().then(settle, settle)
+  return promise
+}
+
+export async function bareRaced(n) {
+  for (let i = 1; i <= n; i++) {
+    await race()
+    if ((i & EVERY) === 0) await turn()
+  }
+}
+
 export async function bareValue(n) {
   for (let i = 1; i <= n; i++) {
     sink = i
@@ -70,6 +96,7 @@ export const value = (op) => async (n) => {
 /** How a row is called, and what it is compared with. A value is timed against the awaited call, but allocates no promise. */
 export const shapes = {
   awaited: { loop: awaited, bare: bareAwaited, bareBytes: bareAwaited, bareCall: work },
+  raced: { loop: awaited, bare: bareRaced, bareBytes: bareRaced, bareCall: race },
   caught: { loop: caught, bare: bareCaught, bareBytes: bareCaught, bareCall: refuse },
   value: { loop: value, bare: bareAwaited, bareBytes: bareValue, bareCall: undefined },
 }

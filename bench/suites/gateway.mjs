@@ -4,8 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { contenders, yardstick } from '../gateway/contenders.mjs'
 import { onCore } from '../gateway/cores.mjs'
 import { assertLinux, cpuSeconds } from '../gateway/cpu.mjs'
+import { scrape } from '../gateway/scrape.mjs'
 import { freePort, serve } from '../gateway/servers.mjs'
 import { ask } from '../lib/children.mjs'
+import { temporaryFolder } from '../lib/folders.mjs'
 import { median, medianRun, spread } from '../lib/numbers.mjs'
 import { budgetColumns } from '../lib/report.mjs'
 
@@ -39,7 +41,7 @@ export const gateway = {
   names: contenders.map(({ name }) => name),
 
   async run(names, { node, rounds = 6, seconds = 3 }, progress) {
-    assertLinux()
+    assertLinux('gateway')
     const wanted = contenders.filter(({ name }) => name === yardstick || names.includes(name))
     const servers = []
     try {
@@ -49,13 +51,15 @@ export const gateway = {
       )
       const fields = []
       for (const contender of wanted) {
-        const { name } = contender
+        const { name, scraped } = contender
         progress(`start: ${name}`)
         const port = await freePort()
-        const args = contender.args({ port, upstream: `http://127.0.0.1:${originPort}`, spare: await freePort() })
+        const spare = await freePort()
+        const upstream = `http://127.0.0.1:${originPort}`
+        const args = contender.args({ port, upstream, spare, folder: temporaryFolder() })
         const server = await serve(name, node, args, { core: 0, port })
         servers.push(server)
-        fields.push({ name, port, pid: server.pid, runs: [] })
+        fields.push({ name, port, metrics: scraped ? spare : undefined, pid: server.pid, runs: [] })
       }
       await race(fields, { node, rounds, seconds }, progress)
       return fields.map((field) => row(field, fields[0]))
@@ -78,11 +82,13 @@ async function race(fields, { node, rounds, seconds }, progress) {
   }
 }
 
-async function load({ name, port, pid }, node, seconds) {
+async function load({ name, port, metrics, pid }, node, seconds) {
   const order = { port, connections: CONNECTIONS, seconds, most: MOST_REQUESTS }
   const before = cpuSeconds(pid)
   const [command, args] = onCore(1, node, [file('../gateway/load.mjs'), JSON.stringify(order)])
+  const scraped = metrics === undefined ? undefined : scrape(metrics)
   const run = await ask(command, args, { name: `load on ${name}`, withinMs: (seconds + 30) * 1000 })
+  await scraped?.()
   const used = cpuSeconds(pid) - before
   if (run.errors > 0 || run.requests === 0) throw new Error(`${name}: ${run.errors} errors, ${run.requests} replies`)
   return { ...run, nsPerOp: (used * 1e9) / run.requests }

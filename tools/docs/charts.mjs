@@ -6,7 +6,9 @@ import { balanceOverAnOutage } from './charts/balance.mjs'
 import { breakerOverAnOutage, breakerStates } from './charts/breaker.mjs'
 import { breakerAndATargetThatHangs } from './charts/breaker-hang.mjs'
 import { bulkheadAroundASlowTarget } from './charts/bulkhead.mjs'
+import { breakersBeforeFaults } from './charts/choosing.mjs'
 import { deadlineAlongAChain } from './charts/deadline.mjs'
+import { tailWithAndWithout } from './charts/hedge.mjs'
 import { bothSides, gatePolicyPipeline, twoEnds } from './charts/house.mjs'
 import { keyedLimits } from './charts/keyed.mjs'
 import { queueByOrder } from './charts/queue.mjs'
@@ -25,7 +27,9 @@ export const pictures = /** @type {Readonly<Record<string, () => string>>} */ ({
   'breaker-hang.svg': breakerAndATargetThatHangs,
   'breaker-states.svg': breakerStates,
   'bulkhead.svg': bulkheadAroundASlowTarget,
+  'choosing.svg': breakersBeforeFaults,
   'deadline.svg': deadlineAlongAChain,
+  'hedge.svg': tailWithAndWithout,
   'both-sides.svg': bothSides,
   'gate-policy-pipeline.svg': gatePolicyPipeline,
   'two-ends.svg': twoEnds,

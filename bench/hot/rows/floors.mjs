@@ -1,10 +1,5 @@
 // What the mechanism costs without any policy: no library can be cheaper than the floor it stands on.
-import { work } from '../../method/loops.mjs'
-
-let take
-const capture = (resolve) => {
-  take = resolve
-}
+import { race, work } from '../../method/loops.mjs'
 
 export const floors = [
   {
@@ -47,17 +42,6 @@ export const floors = [
     // A caller who can be freed before the work ends: a promise of its own, settled by whoever is first.
     name: 'floor: promise race',
     shape: 'awaited',
-    make: () => () => {
-      const promise = new Promise(capture)
-      const resolve = take
-      let open = true
-      const settle = (value) => {
-        if (!open) return
-        open = false
-        resolve(value)
-      }
-      work().then(settle, settle)
-      return promise
-    },
+    make: () => race,
   },
 ]

@@ -20,11 +20,42 @@ const TELLING: Readonly<Record<string, readonly RegExp[]>> = {
     /^ {2}inventory\/breaker: closed -> open, \d+ of \d+ calls failed/m,
     /^the breaker is closed$/m,
   ],
+  'serve-express.mjs': [
+    /^\/health: 200 well$/m,
+    /^\/stock: 500 mine: the inventory is down$/m,
+    /^\/stock: 503 code open, again in \d+ s$/m,
+    /^\/slow: 504 code timeout$/m,
+    /^failed 2, too slow 1, refused further in 1$/m,
+  ],
+  'serve-fastify.mjs': [
+    /^ann: 200 \{"method":"GET \/items\/:id","criticality":"sheddable","hurry":true\}$/m,
+    /^bot: 429 RESOURCE_EXHAUSTED$/m,
+    /^answered 5, refused 1$/m,
+  ],
+  'serve-http.mjs': [
+    /^request 5: 503 queue-full$/m,
+    /^waits 500 ms: 200 with little time$/m,
+    /^waits 30 ms: 504 deadline$/m,
+    /^too late: 503 closed$/m,
+    /^the last one: 200 with plenty of time$/m,
+  ],
   'shadow-a-limit.mjs': [/^in the shadow 0 of 100 were refused$/m, /^for real [78]\d of 100 were refused$/m],
   'share-a-bulkhead.mjs': [
     /^reports: 1 of 4 were answered$/m,
     /^web: 8 of 8 were answered$/m,
     /^never more than 3 queries at once$/m,
+  ],
+  'simulate-an-outage.mjs': [
+    /^nothing, 3 retries each +\S+ {10,}3\d %/m,
+    /^floodwall retries within a budget .* 7\d % /m,
+    /^nothing, 3 retries each .*█{8}/m,
+  ],
+  'three-hops.mjs': [
+    /^A: (?:1000|[5-9]\d\d) ms left, sheddable\nB: [1-6]?\d\d ms left, sheddable\nC: [1-5]?\d\d ms left, sheddable$/m,
+    /^answered by A B C/m,
+    /^A stops$/m,
+    /^B stops$/m,
+    /^C stops$/m,
   ],
   'wait-for-a-slot.mjs': [/g: \[queue-full\]/, /f: \[queue-timeout\]/, /c: AbortError/],
 }

@@ -52,3 +52,23 @@ test('C36 another kind of cluster starts anew', () => {
   call(20)
   expect(hits).toContain('b')
 })
+
+test('C36 a function among the options is the same as itself only', () => {
+  const { p, hits, call } = house()
+  const of = (openFor: () => number) =>
+    balance({ endpoints: [{ id: 'a' }, { id: 'b' }], picker: 'roundRobin', isolation: { consecutive: 3, openFor } })
+  const hour = () => 3_600_000
+  p.reload([of(hour)])
+  call(20)
+  const isolated = () => {
+    hits.length = 0
+    call(8)
+    return !hits.includes('b')
+  }
+  expect(isolated()).toBe(true)
+  p.reload([of(hour)])
+  expect(isolated()).toBe(true)
+  // Another one may say something else: the cluster starts anew.
+  p.reload([of(() => 3_600_000)])
+  expect(isolated()).toBe(false)
+})

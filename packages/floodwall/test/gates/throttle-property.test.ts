@@ -71,7 +71,7 @@ test('the throttle is the naive one, step by step', () => {
               const answer = gate.tryAcquire(ask(now))
               const expected = naive.acquire(now, drawn[0] ?? Number.NaN)
               if (answer.ok !== (expected !== 'refused'))
-                throw new Error(`${where}: ${answer.ok}, and not ${String(expected)}`)
+                throw new Error(`${where}: ${answer.ok}, and not ${expected === 'refused' ? expected : 'a permit'}`)
               if (answer.ok && expected !== 'refused') {
                 held.push([answer, expected])
                 lent++

@@ -7,17 +7,23 @@ import { Scene } from './throttle-scene.ts'
 
 // The table of verdicts, held against the objects themselves: what each of them makes of each verdict.
 
-const consumers: Readonly<Record<string, (verdict: Verdict) => string>> = {
-  breaker(verdict) {
-    const gate = new Breaker({ lastCalls: 2, atLeast: 1, failureRate: 1 }, new VirtualRuntime().env())
-    admitted(gate, 0).settle(verdict, 1, 0)
-    if (gate.state(0) === 'open') return 'bad'
+const FAST_MS = 1
+const SLOW_MS = 250
+/** The slowest that the cluster has seen before. */
+const SLOWEST_MS = 500
+
+const consumers: Readonly<Record<string, (verdict: Verdict, tookMs?: number) => string>> = {
+  breaker(verdict, tookMs = FAST_MS) {
+    const slow = tookMs > FAST_MS ? { slowRate: 1, slowAfter: SLOW_MS - 1 } : {}
+    const gate = new Breaker({ lastCalls: 2, atLeast: 1, failureRate: 1, ...slow }, new VirtualRuntime().env())
+    admitted(gate, 0).settle(verdict, tookMs, 0)
+    if (gate.state(0) === 'open') return tookMs > FAST_MS ? 'bad, if there is a `slowRate`' : 'bad'
     return gate.idle(0) ? 'nothing' : 'good'
   },
 
-  throttle(verdict) {
-    const scene = new Scene()
-    scene.calls(1, verdict)
+  throttle(verdict, tookMs = FAST_MS) {
+    const scene = new Scene(tookMs > FAST_MS ? { slowAfter: SLOW_MS - 1 } : {})
+    admitted(scene.gate, scene.now).settle(verdict, tookMs, scene.now)
     const { requests, accepts } = scene.critical
     if (requests === 0) return 'nothing'
     return accepts === 1 ? 'accepted' : 'not accepted'
@@ -42,7 +48,7 @@ const consumers: Readonly<Record<string, (verdict: Verdict) => string>> = {
     return tries === 1 ? 'ends' : 'again'
   },
 
-  latency(verdict) {
+  latency(verdict, tookMs = FAST_MS) {
     const world = new VirtualRuntime({ startAt: 1000 })
     const cluster = new Cluster({ slowStart: 0 }, world.env('cluster'))
     cluster.update([{ id: 'slow' }, { id: 'other' }])
@@ -52,10 +58,10 @@ const consumers: Readonly<Record<string, (verdict: Verdict) => string>> = {
       admitted(placed.member, world.now()).settle(how, tookMs, world.now())
       return placed.member
     }
-    answer('slow', 'success', 100)
-    const ms = answer('other', verdict, 5).latencyMs(world.now())
+    answer('slow', 'success', SLOWEST_MS)
+    const ms = answer('other', verdict, tookMs).latencyMs(world.now())
     if (ms === undefined) return 'nothing'
-    return ms === 5 ? 'counts' : 'as slow'
+    return ms === tookMs ? 'counts' : 'as slow'
   },
 }
 
@@ -65,7 +71,29 @@ const told = rows(section(page('docs/verdicts.md'), '## Who makes what of it').s
 describe('what each consumer makes of each verdict', () => {
   test.each(Object.entries(consumers))('%s', (name, makes) => {
     const [, ...words] = told.find(([consumer]) => consumer === name) ?? []
-    expect(VERDICTS.map(makes)).toEqual(words)
+    const made = VERDICTS.map((verdict) => makes(verdict))
+    expect([...made, makes('success', SLOW_MS)]).toEqual(words)
+  })
+
+  test('a slow success is none without a slow rate', () => {
+    const gate = new Breaker({ lastCalls: 2, atLeast: 1, slowAfter: SLOW_MS - 1 }, new VirtualRuntime().env())
+    admitted(gate, 0).settle('success', SLOW_MS, 0)
+    expect([gate.state(0), gate.idle(0)]).toEqual(['closed', false])
+  })
+
+  test('what fails fast is good where slowness alone counts, and what fails slowly is not', () => {
+    const after = (tookMs: number) => {
+      const gate = new Breaker(
+        { lastCalls: 2, atLeast: 1, slowRate: 1, slowAfter: SLOW_MS - 1 },
+        new VirtualRuntime().env(),
+      )
+      admitted(gate, 0).settle('failure', tookMs, 0)
+      return [gate.state(0), gate.idle(0)]
+    }
+    expect([after(FAST_MS), after(SLOW_MS)]).toEqual([
+      ['closed', false],
+      ['open', false],
+    ])
   })
 
   test('nobody else is in the table but those who are to come', () => {

@@ -3,7 +3,7 @@ import { seeded } from 'floodwall/testing'
 // 10^5 histories of one thing, each from a seed of its own. fast-check makes, keeps and shrinks its cases, which costs a hundred times what these
 // do; it has the same properties in trips/ and stats/, for fewer histories. Here a failure names its seed, and shows the history up to there.
 
-export const HISTORIES = 100_000
+const HISTORIES = 100_000
 
 /** One history lives: how many steps it had. Throws where subject and reference differ. */
 export type Life = (dice: Dice) => number

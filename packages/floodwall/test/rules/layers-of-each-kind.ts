@@ -4,6 +4,8 @@ import {
   bulkhead,
   type ConfigError,
   deadline,
+  hedge,
+  holdBack,
   isConfigError,
   type Kind,
   keyed,
@@ -12,6 +14,7 @@ import {
   rateLimit,
   retry,
   shadow,
+  throttle,
   timeout,
 } from 'floodwall'
 import { builtIn } from 'floodwall/rules'
@@ -24,14 +27,24 @@ export const kinds: Readonly<Record<string, Kind>> = Object.fromEntries(builtIn)
 export function layersOfEachKind(): Record<string, Layer> {
   return {
     balance: balance({ endpoints: [{ id: 'a' }, { id: 'b' }], each: [bulkhead({ slots: 2 })] }),
-    breaker: breaker({ consecutive: 3, slowAfter: '2s' }),
+    breaker: breaker({
+      consecutive: 3,
+      slowAfter: '2s',
+      slowRate: 0.9,
+      halfOpenAtMost: '30s',
+      eager: true,
+      ramp: '5s',
+    }),
     bulkhead: bulkhead({ slots: 4 }),
-    deadline: deadline({ within: '1s', floor: 5 }),
+    deadline: deadline({ within: '1s', margin: 2, floor: 'p50' }),
+    hedge: hedge({ after: 'p90', atLeast: 5, most: 2 }),
+    holdBack: holdBack({ atMost: '30s', jitter: 0.2, max: 5 }),
     keyed: keyed({ of: rateLimit({ rate: 2 }), max: 3 }),
     queue: queue({ size: 3, order: 'lifo', atMost: 200 }),
     rateLimit: rateLimit({ rate: 5, per: '2s', burst: 7, charge: 'time' }),
     retry: retry({ attempts: 2, backoff: { first: 10 } }),
     shadow: shadow({ of: bulkhead({ slots: 1 }) }),
+    throttle: throttle({ k: 1.5, kStep: 0.1, over: '2s', slowAfter: '1s' }),
     timeout: timeout({ after: '50ms' }),
   }
 }

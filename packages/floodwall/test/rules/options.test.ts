@@ -10,6 +10,7 @@ const SPAN = 'a span such as 250 (ms), "250ms" or "1.5s"'
 const EXPECTED = {
   span: `${SPAN}, above 0`,
   spanOrZero: SPAN,
+  spanOrMedian: `${SPAN}, or "p50"`,
   share: 'a share above 0 and at most 1 (0.5 is 50 %)',
   shareOrZero: 'a share from 0 to 1 (0.5 is 50 %)',
   count: 'a whole number from 1',
@@ -20,6 +21,13 @@ const EXPECTED = {
   charge: 'one of "calls", "time"',
   layer: 'a layer that makes a gate',
   by: 'a function from the call to its key',
+  api: 'a function from the call to its API',
+  quorum: 'a function from the outcome to a number of endpoints',
+  flag: 'true or false',
+  halfOpenEnd: 'one of "open", "closed"',
+  action: 'one of "atOnce", "backoff", "asked", "never"',
+  wait: 'a function from the retry to its wait',
+  delay: 'a percentile such as "p95", a span such as 50 (ms) or "50ms", or a delay of your own',
 } as const
 
 type Takes = keyof typeof EXPECTED
@@ -28,6 +36,8 @@ type Takes = keyof typeof EXPECTED
 const FIELDS: Readonly<Record<string, Readonly<Record<string, Takes | Readonly<Record<string, Takes>> | null>>>> = {
   breaker: {
     failureRate: 'share',
+    slowRate: 'share',
+    errorCount: 'count',
     over: 'span',
     buckets: 'count',
     lastCalls: 'count',
@@ -39,23 +49,48 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, Takes | Readonly<R
     openAtMost: 'span',
     healthyAfter: 'span',
     jitter: 'shareOrZero',
+    eager: 'flag',
     probes: 'count',
     probeFailureRate: 'share',
     probeLapse: 'span',
+    halfOpenAtMost: 'span',
+    halfOpenEnd: 'halfOpenEnd',
+    ramp: 'span',
     errorCost: null,
   },
   bulkhead: { slots: 'countOrZero' },
-  deadline: { within: 'span', floor: 'spanOrZero' },
+  deadline: { within: 'span', margin: 'spanOrZero', floor: 'spanOrMedian' },
+  hedge: {
+    after: 'delay',
+    atLeast: 'spanOrZero',
+    over: 'span',
+    budget: { ratio: 'shareOrZero', minimum: 'countOrZero', over: 'span' },
+    most: 'count',
+  },
+  holdBack: { atMost: 'span', jitter: 'shareOrZero', max: 'count', by: 'api', quorum: 'quorum' },
   keyed: { of: 'layer', max: 'count', by: 'by' },
   queue: { size: 'count', atMost: 'span', order: 'order' },
   rateLimit: { rate: 'amount', per: 'span', burst: 'amount', charge: 'charge' },
   retry: {
     attempts: 'count',
-    backoff: { first: 'span', factor: 'factor', atMost: 'span' },
+    on: { failure: 'action', timeout: 'action', overload: 'action', quota: 'action' },
+    backoff: { first: 'spanOrZero', factor: 'factor', atMost: 'span' },
+    wait: 'wait',
+    elsewhereAbove: 'share',
     budget: { ratio: 'shareOrZero', minimum: 'countOrZero', over: 'span' },
     pauseAtMost: 'span',
   },
   shadow: { of: 'layer' },
+  throttle: {
+    k: 'factor',
+    kStep: 'amount',
+    over: 'span',
+    buckets: 'count',
+    atLeast: 'count',
+    probeEvery: 'span',
+    probeShare: 'shareOrZero',
+    slowAfter: 'span',
+  },
   timeout: { after: 'span' },
 }
 
@@ -78,6 +113,7 @@ const NEVER: unknown[] = [
 const WRONG: Readonly<Record<Takes, unknown[]>> = {
   span: [...NEVER, 0, '0ms', '60', '1e3s', {}, '999999999999d', 1e16],
   spanOrZero: [...NEVER, '60', {}, '999999999999d'],
+  spanOrMedian: [...NEVER, '60', {}, '999999999999d', 'p5', 'P50', 'p95'],
   share: [...NEVER, 0, 1.0001, 50, '0.5', {}],
   shareOrZero: [...NEVER, 1.0001, 50, '0.5', {}],
   count: [...NEVER, 0, 0.5, 1.5, '3', 1e10, {}],
@@ -88,6 +124,13 @@ const WRONG: Readonly<Record<Takes, unknown[]>> = {
   charge: [...NEVER, 0, 'call'],
   layer: [...NEVER, 0, {}, () => 1, { kind: 'bulkhead', slots: 1 }],
   by: [...NEVER, 0, 'key', {}],
+  api: [...NEVER, 0, 'GET /items', {}],
+  quorum: [...NEVER, 0, 3, {}],
+  flag: [...NEVER.filter((wrong) => wrong !== true), 0, 1, 'true', {}],
+  halfOpenEnd: [...NEVER, 0, 'OPEN', 'halfOpen', {}],
+  action: [...NEVER, 0, 'always', 'at-once', {}],
+  wait: [...NEVER, 0, '50ms', {}],
+  delay: [...NEVER, 0, '0ms', 'p0', 'p100', '95', { ms: () => 1 }, { record: () => {} }, {}],
 }
 
 test('every field of these kinds is in the table', () => {

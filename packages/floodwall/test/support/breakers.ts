@@ -14,6 +14,9 @@ export interface BreakerSnapshot {
   readonly opened: number
   readonly why: string
   readonly probes: { size: number; free: number; running: number; good: number; bad: number }
+  readonly slowShare: number
+  readonly hanging: number
+  readonly rampShare: number
 }
 
 /** Parsed by the published schema: a field too many, one too few or a NaN throws. */

@@ -37,6 +37,14 @@ describe('any of several trips', () => {
     expect(trip.explain(0)).toBe('2 of 8 calls failed in the last 1s (25 %, limit 50 %)')
   })
 
+  test('all that would open are named, so that the one that did is among them', () => {
+    const trip = new AnyTrip([new FailureRate(0.5, 2, 1000, 10), new Consecutive(3)])
+    for (let i = 0; i < 3; i++) trip.record('failure', 0, 0)
+    expect(trip.explain(0)).toBe(
+      '3 of 3 calls failed in the last 1s (100 %, limit 50 %) and 3 calls failed in a row (limit 3)',
+    )
+  })
+
   test('idle when all are', () => {
     const trip = both()
     trip.record('failure', 0, 0)

@@ -210,7 +210,11 @@ describe('through a breaker', () => {
     }
     expect(gate.state()).toBe('open')
     expect(world.events).toMatchObject([
-      { type: 'state', to: 'open', why: 'failures cost 24 normal calls of the last 75.6 (31.7 %, limit 30 %)' },
+      {
+        type: 'state',
+        to: 'open',
+        why: 'failures cost 24 normal calls of the last 75.6 in the short window (31.7 %, limit 30 %)',
+      },
     ])
   })
 })

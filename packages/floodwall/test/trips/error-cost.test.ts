@@ -82,19 +82,23 @@ describe('what it says', () => {
     const trip = new ErrorCost()
     for (let i = 0; i < 2000; i++) trip.record('success', 10, 0)
     expect(trip.explain(0)).toBe(
-      'failures cost 0 normal calls of the last 51.6 (0 %, limit 30 %; 0 failures of at least 7)',
+      'failures cost 0 normal calls of the last 51.6 in the short window (0 %, limit 30 %; 0 failures of at least 7)',
     )
     for (let i = 0; i < 22; i++) trip.record('failure', 10, 0)
-    expect(trip.explain(0)).toBe('failures cost 22 normal calls of the last 73.6 (29.9 %, limit 30 %)')
+    expect(trip.explain(0)).toBe(
+      'failures cost 22 normal calls of the last 73.6 in the short window (29.9 %, limit 30 %)',
+    )
     expect(trip.value(0)).toBeCloseTo(22 / 73.6, 3)
     expect(trip.limit(0)).toBe(0.3)
     expect(trip.nearness(0)).toBeCloseTo(22 / 22.57, 3)
     expect(trip.record('failure', 10, 0)).toBe(true)
     expect(trip.nearness(0)).toBeGreaterThan(1)
-    expect(trip.explain(0)).toBe('failures cost 23 normal calls of the last 74.6 (30.8 %, limit 30 %)')
+    expect(trip.explain(0)).toBe(
+      'failures cost 23 normal calls of the last 74.6 in the short window (30.8 %, limit 30 %)',
+    )
     // A minute later 2 % is left in the short window, and 14 % in the long one.
     expect(trip.explain(60_000)).toBe(
-      'failures cost 3.3 normal calls of the last 103.8 (3.1 %, limit 15 %; 3.3 failures of at least 30)',
+      'failures cost 3.3 normal calls of the last 103.8 in the long window (3.1 %, limit 15 %; 3.3 failures of at least 30)',
     )
   })
 

@@ -86,7 +86,12 @@ describe('a window in time', () => {
 
   test('saved and restored over and over, on clocks that are cut anywhere, results live exactly as long as ever', () => {
     // Never empty: an empty ring has no edges to move.
-    const step = fc.record({ failures: fc.integer({ min: 1, max: 3 }), ms: fc.nat(130), clock: fc.nat(1e6), awayMs: fc.nat(90) })
+    const step = fc.record({
+      failures: fc.integer({ min: 1, max: 3 }),
+      ms: fc.nat(130),
+      clock: fc.nat(1e6),
+      awayMs: fc.nat(90),
+    })
     fc.assert(
       fc.property(fc.array(step, { minLength: 50, maxLength: 50 }), (todo) => {
         const staying = new TimeRing(10, 100, 2)

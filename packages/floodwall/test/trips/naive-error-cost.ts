@@ -48,7 +48,7 @@ class NaiveWindow {
       this.at = now
     } else if (this.at - now > this.settings.over && now > Number.NEGATIVE_INFINITY) this.at = now
     // What a success finds to be next to nothing costs nothing any more.
-    if (calls.some(({ failed }) => !failed) && this.sums(0).cost < this.all.minErrorCost)
+    if (calls.some(({ failed }) => !failed) && this.sums().cost < this.all.minErrorCost)
       this.past = this.past.map((batch) => ({ ...batch, calls: batch.calls.map((call) => ({ ...call, cost: 0 })) }))
     this.past.push({ calls, at: this.aged })
   }
@@ -62,17 +62,18 @@ class NaiveWindow {
     return this.all.accumulate === 'ema' || !call.failed
   }
 
-  private sums(extraMs: number): { cost: number; failures: number; successes: number } {
+  private sums(): { cost: number; failures: number; successes: number } {
     const { lastCalls, over } = this.settings
     const perWindow = Math.log(this.all.epsilon)
     const sums = { cost: 0, failures: 0, successes: 0 }
     let later = 0
     for (let i = this.past.length - 1; i >= 0; i--) {
       const { calls, at } = this.past[i]!
-      const steps = calls.filter((call) => this.counts(call)).length
-      const weight = Math.exp(perWindow * (later / lastCalls + (this.aged + extraMs - at) / over))
-      let worth = steps === 0 ? weight : 0
-      for (let step = 0; step < steps; step++) worth += (weight * Math.exp((perWindow * step) / lastCalls)) / steps
+      const weight = Math.exp(perWindow * (later / lastCalls + (this.aged - at) / over))
+      const steps = calls.reduce((count, call) => count + (this.counts(call) ? 1 : 0), 0)
+      let worth = weight
+      for (let step = 1; step < steps; step++) worth += weight * Math.exp((perWindow * step) / lastCalls)
+      worth /= Math.max(1, steps)
       for (const { failed, cost } of calls) {
         if (!failed) sums.successes += worth
         else if (cost > 0) {
@@ -86,13 +87,14 @@ class NaiveWindow {
   }
 
   nearness(now: number): number {
-    const extraMs = now > this.at && now < Number.POSITIVE_INFINITY ? now - this.at : 0
-    const { cost, successes } = this.sums(0)
-    const { failures } = this.sums(extraMs)
-    const { maxErrorRate, minEvidence } = this.settings
+    const { maxErrorRate, minEvidence, over } = this.settings
+    const { cost, failures, successes } = this.sums()
     if (cost === 0) return 0
     const limit = (maxErrorRate / (1 - maxErrorRate)) * (1 + this.all.epsilon) * successes
-    return Math.min(cost / limit, minEvidence === 1 ? Infinity : failures / (minEvidence - 1), Number.MAX_VALUE)
+    // A share does not age while nobody calls; that it was so many does.
+    const sinceMs = now > this.at && now < Number.POSITIVE_INFINITY ? now - this.at : 0
+    const evidence = failures * Math.exp((Math.log(this.all.epsilon) * sinceMs) / over)
+    return Math.min(cost / limit, minEvidence === 1 ? Infinity : evidence / (minEvidence - 1), Number.MAX_VALUE)
   }
 }
 
