@@ -1,18 +1,47 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { ClosingLine } from './tools/test/closing-line.ts'
 
 // `floodwall` means packages/floodwall/src in every test, so that nobody tests yesterday's build.
 const conditions = ['floodwall-source']
 
+/** Of the library: tests of objects in virtual time, which share nothing. They load it once per worker and not once per file. */
+const shared = [
+  'cluster',
+  'compat',
+  'gates',
+  'policies',
+  'properties',
+  'rules',
+  'simulator',
+  'stats',
+  'testing',
+  'trips',
+  'wire',
+]
+const inVirtualTime = shared.map((room) => `packages/floodwall/test/${room}/**/*.test.ts`)
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'],
     pool: 'forks',
+    // Many tests wait for sockets and processes: one worker less than there are cores, as is usual, would wait with them.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     reporters: ['default', new ClosingLine()],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'] },
+    projects: [
+      { extends: true, test: { name: 'objects', include: inVirtualTime, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'processes',
+          include: ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'],
+          exclude: ['**/node_modules/**', ...inVirtualTime],
+        },
+      },
+    ],
   },
 })

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { accessLogOptions } from '../../packages/cli/src/gateway/config/access-log-options.ts'
+import { gatewayOptions } from '../../packages/cli/src/gateway/config/config.ts'
 import { limitOptions } from '../../packages/cli/src/gateway/config/limits.ts'
 import { routeOptions } from '../../packages/cli/src/gateway/config/route-options.ts'
 import { tlsOptions, upstreamTlsOptions } from '../../packages/cli/src/gateway/config/tls-options.ts'
@@ -26,6 +28,7 @@ function fieldsOf({ entries }: { readonly entries: object }): [string, string | 
 test.each([
   ['the limits', '| limit | default | meaning |', limitOptions],
   ['routes', '| in a route | default | meaning |', routeOptions],
+  ['the access log', '| in `accessLog` | default | meaning |', accessLogOptions],
   ['TLS towards clients', '| in `tls` | default | meaning |', tlsOptions],
   ['TLS towards servers', '| in `upstreamTls`, or in `tls` of a cluster | default | meaning |', upstreamTlsOptions],
 ])('the table of %s names the fields of the schema with their defaults', (_what, head, schema) => {
@@ -37,4 +40,20 @@ test.each([
     // Words, for what has no default that could be written down.
     else expect([name, rows[i]?.[1]]).not.toEqual([name, expect.stringContaining('`')])
   }
+})
+
+test('the table of settings names those of the top level', () => {
+  const [, rest = ''] = page.split('| setting | option | default | meaning |')
+  const named = [...(rest.split('\n\n')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)
+  expect(new Set(named)).toEqual(new Set(Object.keys(gatewayOptions.entries)))
+})
+
+test('the table of figures names those that there are', () => {
+  const source = readFileSync(
+    fileURLToPath(new URL('../../packages/cli/src/gateway/admin/metrics.ts', import.meta.url)),
+    'utf8',
+  )
+  const namesIn = (text: string): string[] => [...new Set(text.match(/floodwall_[a-z_]+/g))].sort()
+  const [, figures = ''] = page.split('### Figures')
+  expect(namesIn(figures)).toEqual(namesIn(source))
 })

@@ -216,6 +216,51 @@ describe('a log', () => {
     })
   })
 
+  test.each(['json', 'combined'] as const)('C30: has a line for what was no request, too: %s', async (format) => {
+    const origin = await startOrigin()
+    const to = join(dirname(configFile('', 'unused')), 'access.log')
+    const gateway = await startGateway({ upstreams: [origin.port], config: { accessLog: { to, format } } })
+    const texts = [
+      'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n',
+      'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+      `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+      'CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n',
+      '\x16\x03\x01\x02\0',
+    ]
+    const statuses: (number | undefined)[] = []
+    for (const text of texts) {
+      const line = await wire(gateway.port, text)
+      await until(() => line.closed)
+      statuses.push(line.statuses[0])
+    }
+    expect(statuses).toEqual([400, 400, 431, 405, 400])
+    gateway.cli.kill('SIGTERM')
+    await gateway.cli.finished()
+    if (format === 'combined') {
+      const lines = readFileSync(to, 'utf8').trim().split('\n')
+      expect(lines.map((line) => line.replace(/^127\.0\.0\.1 - - \[[^\]]+\] /, ''))).toEqual([
+        '"-" 400 0 "-" "-"',
+        expect.stringMatching(/^"POST \/ HTTP\/1\.1" 400 \d+ "-" "-"$/),
+        '"-" 431 0 "-" "-"',
+        '"CONNECT x:1 HTTP/1.1" 405 0 "-" "-"',
+        '"-" 400 0 "-" "-"',
+      ])
+      return
+    }
+    const lines = linesOf(to)
+    expect(lines.map(({ client, method, target, status, code }) => ({ client, method, target, status, code }))).toEqual(
+      [
+        { client: '127.0.0.1', method: '', target: '', status: 400, code: 'bad-request' },
+        { client: '127.0.0.1', method: 'POST', target: '/', status: 400, code: 'bad-request' },
+        { client: '127.0.0.1', method: '', target: '', status: 431, code: 'headers-too-large' },
+        { client: '127.0.0.1', method: 'CONNECT', target: 'x:1', status: 405, code: 'method-not-allowed' },
+        { client: '127.0.0.1', method: '', target: '', status: 400, code: 'bad-request' },
+      ],
+    )
+    // Under the name that the client was told.
+    expect(new Set(lines.map(({ id }) => id)).size).toBe(texts.length)
+  })
+
   test('of errors only', async () => {
     const origin = await startOrigin((request, response) => {
       response.statusCode = request.url === '/bad' ? 500 : 404

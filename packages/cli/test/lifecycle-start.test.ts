@@ -150,6 +150,20 @@ describe('C36: all of it, or nothing', () => {
   })
 })
 
+test('C36: certificates that cannot be used after all: the routes are what they were, too', async () => {
+  const { cert, key } = filesOf(certificate('a'))
+  const tls = `tls: { cert: ${cert}, key: ${key} }\n`
+  const config = settings(1, `${tls}routes: [{ id: a }]\n`)
+  const gateway = new Gateway(config, pino({ level: 'silent' }))
+  later(() => void gateway.close())
+  const next = settings(1, `${tls}routes: [{ id: b }]\n`)
+  const identities = next.tls?.identities.map((one) => ({ ...one, cert: 'nothing of the kind', mark: 'another' }))
+  expect(() => gateway.update({ ...next, tls: { ...next.tls, identities } } as Config)).toThrow()
+  expect(gateway.site.routes.map(({ id }) => id)).toEqual(['a'])
+  expect(gateway.config).toBe(config)
+  expect(gateway.reloads.done).toBe(0)
+})
+
 test('a new authority for servers: connections to come are judged by it, those that are there are not cut', async () => {
   const [first, second] = ['first', 'second'].map((name) => certificate(name, { authority: true }))
   if (first === undefined || second === undefined) throw new Error('unreachable')

@@ -1,11 +1,13 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { Cli, run } from './support/child.ts'
+import { bin, Cli, run } from './support/child.ts'
 import { later } from './support/cleanup.ts'
 import { startGateway } from './support/gateway.ts'
 import { ask } from './support/http.ts'
-import { startOrigin } from './support/origin.ts'
+import { deadPort, startOrigin } from './support/origin.ts'
 import { until } from './support/until.ts'
 
 describe('start', () => {
@@ -57,6 +59,30 @@ describe('changes are logged', () => {
     )
     expect(gateway.log.filter(({ msg }) => msg === 'refused')).toHaveLength(1)
   })
+})
+
+test('a log on a full disk: lines are lost, requests are not, and it ends when it is told to', async () => {
+  const origin = await startOrigin()
+  const [listen, admin] = [await deadPort(), await deadPort()]
+  const full = openSync('/dev/full', 'w')
+  const args = ['gateway', '--upstream', `http://127.0.0.1:${origin.port}`, '--log-level', 'debug']
+  const places = ['--listen', `127.0.0.1:${listen}`, '--admin', `127.0.0.1:${admin}`, '--drain-delay', '0s']
+  const child = spawn(process.execPath, [bin, ...args, ...places], { stdio: ['ignore', full, 'pipe'] })
+  closeSync(full)
+  later(() => void child.kill('SIGKILL'))
+  let stderr = ''
+  child.stderr.on('data', (text: Buffer) => {
+    stderr += text.toString()
+  })
+  const answers = async (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${admin}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  await until(answers)
+  for (let i = 0; i < 5; i++) expect((await ask(listen, { path: `/${i}` })).body).toBe('ok')
+  const [left] = await Promise.all([once(child, 'close'), child.kill('SIGTERM')])
+  expect({ code: left[0], stderr }).toEqual({ code: 0, stderr: '' })
 })
 
 describe('the command line', () => {

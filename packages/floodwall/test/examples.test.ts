@@ -64,7 +64,7 @@ const LINES = 60
 
 function run(name: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const options = { cwd: root, timeout: 10_000, env: { ...process.env, NODE_ENV: '', VITEST: '' } }
+    const options = { cwd: root, timeout: 60_000, env: { ...process.env, NODE_ENV: '', VITEST: '' } }
     execFile(process.execPath, [join(root, 'examples', name)], options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
       else reject(new Error(`${name} ended badly:\n${stdout}${stderr}`, { cause: error }))

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { request as send } from 'node:http'
 import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { startGateway } from '../support/gateway.ts'
 import { startOrigin } from '../support/origin.ts'
@@ -45,11 +46,43 @@ describe('C32: who has closed its side', () => {
     expect(seen.pipeline.calls).toMatchObject({ success: count, ignored: 0 })
   })
 
+  test('is asked whether it is still there, and not so often that a client would give up', async () => {
+    const origin = await startOrigin((_request, response) => void setTimeout(() => response.end('slow'), 5500))
+    const gateway = await startGateway({ upstreams: [origin.port], config })
+    const heard = await sayAndListen(gateway.port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    const interim = heard.match(/^HTTP\/1\.1 100 Continue\r\n\r\n/gm)?.length ?? 0
+    expect(interim).toBeGreaterThan(1)
+    // Go's client takes five, and one of them may be one that it has asked for.
+    expect(interim).toBeLessThan(5)
+    expect(answers(heard)).toEqual([expect.stringMatching(/^HTTP\/1\.1 200 .*\r\n\r\nslow$/s)])
+  })
+
   test('a long answer arrives whole', async () => {
     const origin = await startOrigin((_request, response) => response.end(Buffer.alloc(8_000_000, 'x')))
     const gateway = await startGateway({ upstreams: [origin.port], config })
     const heard = await sayAndListen(gateway.port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     expect(heard.length).toBeGreaterThan(8_000_000)
+    await gateway.quiet()
+  })
+
+  test('a long answer arrives whole however slowly it is read', async () => {
+    const length = 12_000_000
+    const origin = await startOrigin((_request, response) => response.end(Buffer.alloc(length, 'x')))
+    const gateway = await startGateway({ upstreams: [origin.port], config })
+    const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true })
+    let bytes = 0
+    socket.on('data', (part: Buffer) => {
+      bytes += part.length
+    })
+    socket.end('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await once(socket, 'data')
+    socket.pause()
+    // Longer than a client is given that has closed its side, and to which there is nothing to say.
+    await pause(4500)
+    socket.resume()
+    await once(socket, 'end')
+    expect(bytes).toBeGreaterThan(length)
+    socket.destroy()
     await gateway.quiet()
   })
 

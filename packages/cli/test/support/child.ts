@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 // The command line as users start it: the built one, in a process of its own.
 
-const bin = fileURLToPath(new URL('../../bin/floodwall.js', import.meta.url))
+export const bin: string = fileURLToPath(new URL('../../bin/floodwall.js', import.meta.url))
 
 export interface Finished {
   readonly code: number | null

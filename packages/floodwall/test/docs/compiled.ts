@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { place, type Snippet } from './snippets.ts'
 
-const RUN_MS = 10_000
+const RUN_MS = 30_000
 
 /**
  * Snippets, compiled in one go as a user would with a strict configuration. They lie in node_modules/.cache, from where `floodwall`

@@ -5,25 +5,30 @@ import type { Entry } from './entry.ts'
 // Entries are made when their request is over, and only where there is a log: while it runs it costs nothing.
 
 export function entryOfExchange(exchange: Exchange, tookMs: number): Entry {
-  const { request, id, route, head, latest, attempts, status, sentBytes, code, cut } = exchange
-  const upstream = latest?.upstream.id ?? ''
+  const { request, id, route, head, chosen, latest, attempts, status, sentBytes, code, cut } = exchange
+  const upstream = (chosen ?? latest)?.upstream.id ?? ''
   return entry(request, tookMs, id, head.trace, head.client, route.id, upstream, attempts, status, sentBytes, code, cut)
 }
 
-/** Of a request that was turned away by its head. */
+type Asked = Pick<IncomingMessage, 'method' | 'url' | 'httpVersion' | 'rawHeaders'>
+
+/** What the parser could not read. */
+const illegible: Asked = { method: '', url: '', httpVersion: '', rawHeaders: [] }
+
+/** Of a request that was turned away by its head, or that was none. */
 export function entryOfRefused(
-  request: IncomingMessage,
+  request: IncomingMessage | undefined,
   client: string,
   id: string,
   status: number,
   code: string,
 ): Entry {
-  return entry(request, 0, id, '', client, '', '', 0, status, 0, code, false)
+  return entry(request ?? illegible, 0, id, '', client, '', '', 0, status, 0, code, false)
 }
 
 /** One literal: put together from pieces it would cost ten times as much. */
 function entry(
-  { method = '', url = '', httpVersion, rawHeaders }: IncomingMessage,
+  { method = '', url = '', httpVersion, rawHeaders }: Asked,
   tookMs: number,
   id: string,
   trace: string,

@@ -6,6 +6,7 @@ export interface Entry {
   /** The trace it belongs to; '' for none. */
   readonly trace: string
   readonly client: string
+  /** '' for what could not be read: then target, version and host are so, too. */
   readonly method: string
   /** As it came, with the query. */
   readonly target: string

@@ -44,7 +44,7 @@ function text(value: string): string {
 /** The format that Apache and nginx call `combined`; the first status of a client that left is nginx's 499. */
 function combined(entry: Entry, withQuery: boolean): string {
   const { at, client, method, version, status, sentBytes, agent } = entry
-  const request = `${quoted(method)} ${quoted(targetOf(entry, withQuery))} HTTP/${version}`
+  const request = method === '' ? '-' : `${quoted(method)} ${quoted(targetOf(entry, withQuery))} HTTP/${version}`
   const referrer = entry.referrer === '' ? '-' : quoted(referrerOf(entry, withQuery))
   const shown = status === 0 ? 499 : status
   const by = agent === '' ? '-' : quoted(agent)

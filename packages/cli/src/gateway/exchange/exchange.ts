@@ -40,7 +40,7 @@ export class Exchange {
   readonly response: ServerResponse
   /** When its head was here. */
   readonly since: number
-  private chosen: Attempt | null = null
+  chosen: Attempt | null = null
   body: RequestBody | null = null
   /** What the client would change the connection to. */
   offer: Offer | null = null

@@ -18,10 +18,10 @@ export function linger(request: IncomingMessage, response: ServerResponse, peer:
   const finish = (): void => {
     clearTimeout(timer)
     request.off('end', finish).off('close', finish).off('data', count)
-    response.end()
-    if (request.complete) return
+    if (request.complete) return void response.end()
     peer.closing = true
-    peer.socket.destroySoon()
+    // Answers to earlier requests may still be due.
+    response.end(() => peer.socket.destroySoon())
   }
   const count = (chunk: Buffer): void => {
     left -= chunk.length

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { ErrorFormat } from 'floodwall/wire'
 
 // Every answer that is the gateway's own, as `application/problem+json` (RFC 9457). It says what went wrong in one word and one sentence and
@@ -133,17 +133,17 @@ export class Problem {
     return `${this.google}${id}"${more}}}]}}\n`
   }
 
-  /** Where there is no exchange: the head was enough to say no. */
-  send(response: ServerResponse, id: string, closing: boolean): void {
+  /** Where there is no exchange: the head was enough to say no. Writes the answer but for its last bytes, which it answers with. */
+  begin(response: ServerResponse, id: string, closing: boolean): Buffer {
     const { lines, body } = this.answer(id, closing, 'problem')
     response.writeHead(this.status, lines)
-    response.end(body)
+    return Buffer.from(body)
   }
 
   /** The same as bytes on a connection that closes after them. */
-  wire(id: string, phrase: string): string {
+  wire(id: string): string {
     const { lines, body } = this.answer(id, true, 'problem')
-    let text = `HTTP/1.1 ${this.status} ${phrase}\r\nDate: ${new Date().toUTCString()}\r\n`
+    let text = `HTTP/1.1 ${this.status} ${STATUS_CODES[this.status]}\r\nDate: ${new Date().toUTCString()}\r\n`
     for (let i = 0; i < lines.length; i += 2) text += `${lines[i]}: ${lines[i + 1]}\r\n`
     return `${text}\r\n${body}`
   }

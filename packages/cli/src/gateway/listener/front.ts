@@ -71,7 +71,7 @@ export class Front {
   /** Ends the kept connections on which nothing is asked. */
   closeIdle(): void {
     // node:http calls a connection idle whose last answer is not written yet, and there is no telling it which: all of them wait, then.
-    if (this.ground.peers.writing) return
+    if (this.ground.peers.flushing) return
     for (const { server } of this.doors) server.closeIdleConnections()
   }
 

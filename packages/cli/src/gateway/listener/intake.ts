@@ -1,10 +1,11 @@
 import type { Socket } from 'node:net'
+import { throwAway } from './remainder.ts'
 
 // How much may one connection ask for at once?
 //
 // A client may send the next request before the answer to the last one (RFC 9112, 9.3.2), and node:http takes as many as come: each of them in
 // flight, and each a place in a list until its turn to answer. A connection that has too many under way is not read until some are answered;
-// what is not read, its sender keeps. The same for who goes on sending after his last request: nobody hears that, but it would be kept.
+// what is not read, its sender keeps. What comes behind the last request is no request at all.
 //
 // What is left of a packet when the reading stops is still parsed: a few thousand of the shortest requests at most.
 
@@ -20,6 +21,7 @@ interface Intern {
 export class Intake {
   private readonly socket: Socket & Intern
   private underWay = 0
+  private over = false
   /** Nothing is read: who has left is not heard of either. */
   isStopped = false
 
@@ -34,11 +36,21 @@ export class Intake {
 
   /** One of them has its answer. */
   ended(): void {
-    if (--this.underWay < MOST_UNDER_WAY / 2 && this.isStopped) this.goOn()
+    if (--this.underWay < MOST_UNDER_WAY / 2 && this.isStopped && !this.over) this.goOn()
+  }
+
+  /** The last one was here. */
+  close(): void {
+    if (this.over) return
+    this.over = true
+    this.isStopped = false
+    throwAway(this.socket, () => {
+      this.isStopped = true
+    })
   }
 
   /** Reads no more. The parser stops by itself behind what it is reading. */
-  stop(): void {
+  private stop(): void {
     this.isStopped = true
     this.socket._paused = true
     this.socket.pause()

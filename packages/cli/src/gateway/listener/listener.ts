@@ -6,12 +6,11 @@ import type { Telemetry } from '../admin/telemetry.ts'
 import type { Limits } from '../config/limits.ts'
 import { malformed } from '../exchange/failures.ts'
 import { Problem } from '../exchange/problem.ts'
-import { refusedMethod } from '../heads/request-head.ts'
 import type { Log } from '../log.ts'
 import { hearAgain } from '../upgrades/hear-again.ts'
 import type { Carriers } from './carriers.ts'
 import type { Certificates } from './certificates.ts'
-import type { Peers } from './peer.ts'
+import type { Peers } from './peers.ts'
 import type { Proxy } from './proxy.ts'
 
 // The server that faces the clients. node:http parses; what it lets through and should not is refused in request-head.ts.
@@ -27,9 +26,9 @@ const LATE = 'ERR_HTTP_REQUEST_TIMEOUT'
 /** The connection has ended in the middle of a message. */
 const CUT_OFF = 'HPE_INVALID_EOF_STATE'
 
-const problemByCode: ReadonlyMap<string, readonly [Problem, string]> = new Map([
-  ['HPE_HEADER_OVERFLOW', [tooLarge, 'Request Header Fields Too Large']],
-  [LATE, [tooSlow, 'Request Timeout']],
+const problemByCode: ReadonlyMap<string, Problem> = new Map([
+  ['HPE_HEADER_OVERFLOW', tooLarge],
+  [LATE, tooSlow],
 ])
 
 /** How often the limits on slow requests are looked at: they may be late by so much. */
@@ -92,10 +91,7 @@ export function trafficServer(ground: Ground, carriers: Carriers, certificates?:
       server.emit(certificates === undefined ? 'connection' : 'secureConnection', socket)
     })
   })
-  server.on('connect', (request: IncomingMessage, socket: Socket) => {
-    refuse(socket, refusedMethod, 'Method Not Allowed', proxy.nextId())
-    telemetry.turnedAway.add(request.method as string, refusedMethod.status)
-  })
+  server.on('connect', (request: IncomingMessage, socket: Socket) => proxy.connect(request, socket))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const peer = peers.find(socket)
     const code = error.code ?? ''
@@ -104,16 +100,18 @@ export function trafficServer(ground: Ground, carriers: Carriers, certificates?:
       log.debug({ code: code === '' ? error.message : code }, 'a TLS handshake failed')
       return void socket.destroy()
     }
-    if (code === LATE && peer.busy) return peer.tooLate()
+    if (code === LATE && peer.tooLate()) return
     // The rest of a message that was refused by its head. The parser says so again with every piece that comes.
-    if (peer.closing) return peer.busy ? peer.deaf() : socket.destroySoon()
+    if (peer.closing) {
+      peer.deaf()
+      if (!peer.answering && socket.writable) socket.destroySoon()
+      return
+    }
     // The client is gone, and its body with it: there is nobody to tell.
     if (code === 'ECONNRESET' || !socket.writable || (code === CUT_OFF && peer.busy)) return void socket.destroy()
-    const [problem, phrase] = problemByCode.get(code) ?? [malformed, 'Bad Request']
-    const id = proxy.nextId()
-    if (!peer.garbled(problem, problem.wire(id, phrase))) return
-    telemetry.turnedAway.add('OTHER', problem.status)
-    log.debug({ id, code, status: problem.status, from: peer.address }, 'not a valid request')
+    const problem = problemByCode.get(code) ?? malformed
+    const id = proxy.lastWord(problem, peer)
+    if (id !== undefined) log.debug({ id, code, status: problem.status, from: peer.address }, 'not a valid request')
   })
   return server
 }
@@ -131,9 +129,4 @@ export function setLimits(server: Server, { clients, headMs, requestMs, keepAliv
 /** Shows a certificate that nobody whom we know has signed. */
 function isImpostor(socket: TLSSocket): boolean {
   return !socket.authorized && socket.getPeerX509Certificate() !== undefined
-}
-
-function refuse(socket: Socket, problem: Problem, phrase: string, id: string): void {
-  socket.end(problem.wire(id, phrase))
-  socket.destroySoon()
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Exchange } from '../exchange/exchange.ts'
@@ -15,12 +16,12 @@ import type { Trust } from './trust.ts'
 // One sweep a second looks for clients who keep us waiting: they send nothing of a body that the upstream wants, or read nothing of an answer
 // that is there. Nobody else's timer would see them: they are neither idle nor late.
 
-const SWEEP_MS = 1000
 /** A client that has closed its side is taken to have left when nothing could be sent to it for so long: an event stream that nobody reads. */
 const SILENT_MS = 3000
 /** The second probe comes when the answer to the first one should be here, the others with the sweep: some clients are far away. */
 const PROBE_AGAIN_MS = 50
-const PROBES = 5
+/** Go's client gives up at the sixth interim answer, and one may have been asked for. */
+const PROBES = 4
 
 export interface PeerLimits {
   /** A whole request takes no longer. Routes may say otherwise. */
@@ -78,6 +79,21 @@ export class Peer implements Sender {
     return this.first !== null
   }
 
+  /** The answer that is being written. Nothing public tells of it: it is over when the last byte is with the system, and the next one begins. */
+  private get writing(): ServerResponse | null {
+    return (this.socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage ?? null
+  }
+
+  /** What comes now has to wait for answers. */
+  get answering(): boolean {
+    return this.first !== null || this.writing !== null
+  }
+
+  /** An answer that nothing is missing of is on its way. */
+  get flushing(): boolean {
+    return this.writing?.writableEnded === true
+  }
+
   add(exchange: Exchange): void {
     exchange.after = this.first
     if (this.first !== null) this.first.before = exchange
@@ -85,9 +101,9 @@ export class Peer implements Sender {
     this.intake.begun()
   }
 
-  /** A request that nobody hears has come: those behind it are not even read. */
+  /** Something came that nobody hears, and nothing is heard any more. */
   deaf(): void {
-    this.intake.stop()
+    this.intake.close()
   }
 
   /**
@@ -101,7 +117,8 @@ export class Peer implements Sender {
       return false
     }
     this.deaf()
-    if (this.heardLast) return false
+    // Behind the last request nothing is said; where the answer came before the end of its request, that was the last word.
+    if (this.heardLast || (this.writing !== null && this.first === null && !this.flushing)) return false
     this.closing = true
     this.lastWords = words
     this.part()
@@ -110,8 +127,11 @@ export class Peer implements Sender {
 
   private readonly part = (): void => {
     if (this.first !== null || this.lastWords === '') return
-    this.socket.end(this.lastWords)
-    this.socket.destroySoon()
+    const { socket, writing } = this
+    // Answers of our own, and those that a slow client has not taken yet, come before.
+    if (writing?.headersSent === true) return void writing.once('close', this.part)
+    if (socket.writable) socket.end(this.lastWords)
+    socket.destroySoon()
     this.lastWords = ''
   }
 
@@ -124,7 +144,7 @@ export class Peer implements Sender {
     exchange.after = null
     this.intake.ended()
     // Not now: the answer is about to be written.
-    if (this.lastWords !== '') setImmediate(this.part)
+    if (this.first === null && this.lastWords !== '') setImmediate(this.part)
   }
 
   closed(): void {
@@ -162,15 +182,15 @@ export class Peer implements Sender {
     reset(this.carrier)
   }
 
-  /** The time for the whole request is over, and it is not here yet. */
-  tooLate(): void {
+  /** The time for a request is over, and it is not here yet. False when there is nothing of it but a piece of its head. */
+  tooLate(): boolean {
     for (let exchange = this.first; exchange !== null; exchange = exchange.after) {
       if (!exchange.incomplete) continue
       // Where the route has a time of its own, the sweep sees to it.
       if (exchange.route.config.limits.requestMs === undefined) exchange.stall()
-      return
+      return true
     }
-    this.cut()
+    return false
   }
 
   sweep(now: number, limits: PeerLimits): void {
@@ -206,8 +226,10 @@ export class Peer implements Sender {
 
   /** Nothing of an answer that has begun was written for a while: nothing that would tell whether anybody listens. */
   private isSilent(now: number): boolean {
-    const { bytesWritten } = this.socket
-    if (this.first === null || !this.first.response.headersSent || bytesWritten !== this.written) {
+    const { bytesWritten, writableLength } = this.socket
+    const begun = this.first?.response.headersSent === true
+    // Who is slow to read has something to read: that is for `stall` to judge.
+    if (!begun || writableLength > 0 || bytesWritten !== this.written) {
       this.written = bytesWritten
       this.writtenSince = now
       return false
@@ -223,68 +245,6 @@ export class Peer implements Sender {
       return false
     }
     return now - this.readSince >= idleMs
-  }
-}
-
-/** All connections of a listener. */
-export class Peers {
-  limits: PeerLimits
-  /** Of connections that are still to come. */
-  trust: Trust
-  private readonly bySocket = new Map<Socket, Peer>()
-  private readonly timer: NodeJS.Timeout
-
-  constructor(limits: PeerLimits, trust: Trust) {
-    this.limits = limits
-    this.trust = trust
-    this.timer = setInterval(() => this.sweep(performance.now()), SWEEP_MS).unref()
-  }
-
-  get size(): number {
-    return this.bySocket.size
-  }
-
-  admit(socket: Socket, carrier?: Socket): Peer {
-    const known = this.bySocket.get(socket)
-    // A connection that was offered for another protocol, and stays in HTTP, comes in a second time.
-    if (known !== undefined) return known
-    // Sockets of TLS would close their side as soon as the client has closed its own.
-    socket.allowHalfOpen = true
-    const peer = new Peer(socket, this.trust, carrier)
-    this.bySocket.set(socket, peer)
-    socket.once('end', () => peer.halfClosed())
-    socket.once('close', () => {
-      this.bySocket.delete(socket)
-      peer.closed()
-    })
-    return peer
-  }
-
-  of(socket: Socket): Peer {
-    return this.bySocket.get(socket) as Peer
-  }
-
-  /** Undefined for a connection that was not admitted: its handshake came to nothing. */
-  find(socket: Socket): Peer | undefined {
-    return this.bySocket.get(socket)
-  }
-
-  /** Ends those that have never said anything. */
-  closeSilent(): void {
-    for (const peer of this.bySocket.values()) if (peer.silent) peer.socket.destroy()
-  }
-
-  /** Ends every connection, whatever it is used for. */
-  cut(): void {
-    for (const { socket } of this.bySocket.values()) socket.destroy()
-  }
-
-  sweep(now: number): void {
-    for (const peer of this.bySocket.values()) peer.sweep(now, this.limits)
-  }
-
-  close(): void {
-    clearInterval(this.timer)
   }
 }
 

@@ -7,16 +7,18 @@ import type { Telemetry } from '../admin/telemetry.ts'
 import { Exchange } from '../exchange/exchange.ts'
 import { type Cause, internal, tooLong } from '../exchange/failures.ts'
 import type { KeptBytes } from '../exchange/kept-bytes.ts'
+import { linger } from '../exchange/linger.ts'
 import { Problem } from '../exchange/problem.ts'
 import type { BodyLimits } from '../exchange/request-body.ts'
-import { RequestHead } from '../heads/request-head.ts'
+import { RequestHead, refusedMethod } from '../heads/request-head.ts'
 import { RequestIds } from '../heads/request-ids.ts'
 import type { Log } from '../log.ts'
 import type { Route } from '../routes/route.ts'
 import type { Site } from '../site.ts'
 import type { Tunnel } from '../upgrades/tunnel.ts'
 import { notUpgraded, type Upgrades } from '../upgrades/upgrades.ts'
-import type { Peer, Peers } from './peer.ts'
+import type { Peer } from './peer.ts'
+import type { Peers } from './peers.ts'
 
 const noRoute = new Problem('no-route', 'No route leads from here to a server.')
 const ambiguous = new Problem('bad-request', 'The path may be read as more than one.', { closing: true })
@@ -31,6 +33,23 @@ function strayed(methods: readonly string[]): Problem {
 /** Java's client makes this offer with every first request, bodies and all, and goes on in HTTP/1.1 when it is not taken. */
 function mayIgnore(offer: string): boolean {
   return offer === '' || offer === 'h2c'
+}
+
+/**
+ * What has left HTTP may not be answered: answers are due, or were the last, and nobody could tell them from what comes now. It ends then, and
+ * so does what is due: node:http has let go of the connection.
+ */
+function isOutOfTurn({ answering, closing, heardLast, socket }: Peer): boolean {
+  if (!answering && !closing && !heardLast) return false
+  socket.on('error', () => {})
+  socket.destroySoon()
+  return true
+}
+
+/** Its client is about to send something that nobody wants. Behind an offer (node:http marks those) nobody reads. */
+function bringsBody(request: IncomingMessage & { readonly upgrade?: boolean }): boolean {
+  const { headers, upgrade } = request
+  return upgrade !== true && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
 }
 
 /** What the data path stands on. */
@@ -74,11 +93,7 @@ export class Proxy {
   upgrade(request: IncomingMessage, socket: Socket, early: Buffer, ignore: () => void): void {
     const { site, peers, upgrades } = this.ground
     const peer = peers.of(socket)
-    // Answers are due, or were the last: nobody could tell them from what comes now.
-    if (peer.closing || peer.heardLast || peer.busy) {
-      socket.on('error', () => {})
-      return socket.destroySoon()
-    }
+    if (isOutOfTurn(peer)) return
     const head = RequestHead.of(request, peer, site.limits.headerCount, site.forwarded)
     const route = head instanceof Problem ? head : this.routeOf(head)
     const protocol = head instanceof Problem || route instanceof Problem ? undefined : route.protocolOf(head.offer)
@@ -91,6 +106,14 @@ export class Proxy {
     const exchange = this.exchangeOf(route, peer, request, offer.response, head)
     exchange.offer = offer
     exchange.begin(false)
+  }
+
+  /** A client asks for a tunnel to anywhere. node:http has handed its connection over, as with an offer. */
+  connect(request: IncomingMessage, socket: Socket): void {
+    socket.on('error', () => {})
+    const peer = this.ground.peers.of(socket)
+    const id = isOutOfTurn(peer) ? undefined : this.lastWord(refusedMethod, peer, request)
+    if (id !== undefined) this.tellProblem(refusedMethod, id)
   }
 
   /** Connections that change their protocol. */
@@ -146,22 +169,31 @@ export class Proxy {
     this.upgrades.drain()
   }
 
-  /** A name for a request that has none yet. */
-  nextId(): string {
-    return this.ids.next()
-  }
-
   /** Answers by the head alone. */
   turnAway(problem: Problem, request: IncomingMessage, response: ServerResponse): void {
-    const id = this.nextId()
     const peer = this.ground.peers.of(request.socket)
-    const { telemetry, accessLog } = this.ground
-    telemetry.turnedAway.add(request.method as string, problem.status)
-    accessLog?.record(entryOfRefused(request, peer.address, id, problem.status, problem.code))
+    const id = this.ids.next()
+    this.count(problem, id, peer, request)
     this.tellProblem(problem, id)
     const closing = problem.closing || this.draining
     peer.closing ||= closing
-    problem.send(response, id, closing)
+    const last = problem.begin(response, id, closing)
+    if (closing && bringsBody(request)) linger(request, response, peer, last)
+    else response.end(last)
+  }
+
+  /** What came has no answer of its own, so that `problem` is the last that is said on its connection. Its name; undefined when nothing is. */
+  lastWord(problem: Problem, peer: Peer, request?: IncomingMessage): string | undefined {
+    const id = this.ids.next()
+    if (!peer.garbled(problem, problem.wire(id))) return undefined
+    this.count(problem, id, peer, request)
+    return id
+  }
+
+  private count(problem: Problem, id: string, peer: Peer, request?: IncomingMessage): void {
+    const { telemetry, accessLog } = this.ground
+    telemetry.turnedAway.add(request?.method ?? '', problem.status)
+    accessLog?.record(entryOfRefused(request, peer.address, id, problem.status, problem.code))
   }
 
   /** How much of a request's body may come, and be kept. */

@@ -1,0 +1,46 @@
+import type { Socket } from 'node:net'
+
+// What is done with bytes behind the last request of a connection?
+//
+// They are thrown away, but they are read: a connection that is closed on bytes that nobody has read is reset, and a client that is reset
+// loses the answers which it has not read yet (RFC 9112, 9.6). Parsed they are not: node:http would keep an object for each request that it
+// finds in them. So the connection is taken away from the parser, and its end takes three steps: our side is closed, the client has a moment
+// to hear of that and to close its own, then it is destroyed.
+//
+// Both have a bound. Who sends without end is not read any more.
+
+const MOST_BYTES = 1024 * 1024
+const MOST_MS = 1000
+
+/** node:http stops reading by this flag, and starts again when it is gone. */
+interface Paused {
+  _paused?: boolean
+}
+
+/** From now on. `tooMuch`: it is not read any more. */
+export function throwAway(socket: Socket & Paused, tooMuch: () => void): void {
+  let left = MOST_BYTES
+  const parsers = socket.listeners('data')
+  // Who listens gets the bytes in place of the parser, which has taken them straight from the system until now.
+  socket.on('data', (piece: Buffer) => {
+    left -= piece.length
+    if (left >= 0) return
+    socket.pause()
+    tooMuch()
+  })
+  for (const parser of parsers) socket.off('data', parser as (piece: Buffer) => void)
+  socket._paused = false
+  socket.resume()
+  // node:http calls it behind the last answer, and so do we.
+  socket.destroySoon = () => endSlowly(socket)
+}
+
+function endSlowly(socket: Socket): void {
+  if (!socket.writable) return
+  const destroy = (): void => void socket.destroy()
+  socket.end(() => {
+    if (socket.readableEnded) return destroy()
+    const timer = setTimeout(destroy, MOST_MS)
+    socket.once('end', destroy).once('close', () => clearTimeout(timer))
+  })
+}
