@@ -71,7 +71,7 @@ test('a log on a full disk: lines are lost, requests are not, and it ends when i
   closeSync(full)
   later(() => void child.kill('SIGKILL'))
   let stderr = ''
-  child.stderr.on('data', (text: Buffer) => {
+  child.stderr?.on('data', (text: Buffer) => {
     stderr += text.toString()
   })
   const answers = async (): Promise<boolean> =>
