@@ -129,7 +129,7 @@ describe('C19 a call of three seconds', () => {
   })
 
   test('its time is over: all three stop, whether or not anybody tells them', async () => {
-    const end = await caller.fetch('/wait', { within: 1500 }).then(
+    const end = await caller.fetch('/wait', { within: 5000 }).then(
       async (answer) => (await answer.text(), answer.status),
       (error: { code: unknown }) => error.code,
     )
