@@ -21,6 +21,13 @@ const shared = [
 ]
 const inVirtualTime = shared.map((room) => `packages/floodwall/test/${room}/**/*.test.ts`)
 
+/** Shows of several processes that must keep time with each other: they come last, and have the machine to themselves. */
+const alone = [
+  'packages/cli/test/demo.test.ts',
+  'packages/floodwall/test/client/three-hops.test.ts',
+  'packages/floodwall/test/examples.test.ts',
+]
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -39,9 +46,10 @@ export default defineConfig({
         test: {
           name: 'processes',
           include: ['packages/*/test/**/*.test.ts', 'tools/**/*.test.ts'],
-          exclude: ['**/node_modules/**', ...inVirtualTime],
+          exclude: ['**/node_modules/**', ...inVirtualTime, ...alone],
         },
       },
+      { extends: true, test: { name: 'shows', include: alone, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
   },
 })

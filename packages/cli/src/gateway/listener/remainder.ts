@@ -21,6 +21,9 @@ interface Paused {
 export function throwAway(socket: Socket & Paused, tooMuch: () => void): void {
   let left = MOST_BYTES
   const parsers = socket.listeners('data')
+  // Where reading was stopped: only node:http's own listener starts it again, and below it is taken off.
+  socket._paused = false
+  socket.emit('resume')
   // Who listens gets the bytes in place of the parser, which has taken them straight from the system until now.
   socket.on('data', (piece: Buffer) => {
     left -= piece.length
@@ -29,18 +32,23 @@ export function throwAway(socket: Socket & Paused, tooMuch: () => void): void {
     tooMuch()
   })
   for (const parser of parsers) socket.off('data', parser as (piece: Buffer) => void)
-  socket._paused = false
   socket.resume()
   // node:http calls it behind the last answer, and so do we.
-  socket.destroySoon = () => endSlowly(socket)
+  let ending = false
+  socket.destroySoon = () => {
+    if (!ending) endSlowly(socket)
+    ending = true
+  }
 }
 
 function endSlowly(socket: Socket): void {
-  if (!socket.writable) return
   const destroy = (): void => void socket.destroy()
-  socket.end(() => {
+  const linger = (): void => {
     if (socket.readableEnded) return destroy()
     const timer = setTimeout(destroy, MOST_MS)
     socket.once('end', destroy).once('close', () => clearTimeout(timer))
-  })
+  }
+  if (socket.writable) socket.end()
+  if (socket.writableFinished) linger()
+  else socket.once('finish', linger)
 }
