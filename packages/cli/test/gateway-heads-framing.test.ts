@@ -46,16 +46,23 @@ async function refusal(text: string): Promise<number> {
 }
 
 describe('C30: a head that may be read in two ways: nothing of it is sent upstream', () => {
+  // Refused by the parser of Node 24, and by us where it is not.
   test.each([
-    ['a length with a blank behind a tab', post('Content-Length: 5\t', 'hello'), 400],
+    ['an empty coding', post('Transfer-Encoding:')],
+    ['an empty coding before a length', post('Transfer-Encoding: \r\nContent-Length: 5', 'hello')],
+  ])('%s', async (_name, text) => {
+    const seen = origin.seen.length
+    expect([400, 501]).toContain(await refusal(text))
+    expect(origin.seen.length).toBe(seen)
+  })
+
+  test.each([
     ['no length at all', post('Content-Length:'), 400],
     ['a length in decimals', post('Content-Length: 5.0'), 400],
     ['a length with an exponent', post('Content-Length: 1e1'), 400],
     ['a length that overflows', post('Content-Length: 18446744073709551616'), 400],
     ['a length beyond counting', post('Content-Length: 18446744073709551615'), 413],
     ['a length that no number holds', post('Content-Length: 9007199254740993'), 413],
-    ['an empty coding', post('Transfer-Encoding:'), 501],
-    ['an empty coding before a length', post('Transfer-Encoding: \r\nContent-Length: 5', 'hello'), 501],
     ['a coding in quotes', post('Transfer-Encoding: "chunked"'), 501],
     ['a coding with a parameter', post('Transfer-Encoding: chunked;q=1'), 501],
     ['a coding with a vertical tab', post('Transfer-Encoding: chunked\x0b'), 400],

@@ -39,6 +39,12 @@ export class Intake {
     if (--this.underWay < MOST_UNDER_WAY / 2 && this.isStopped && !this.over) this.goOn()
   }
 
+  /** Once a second: where nothing is under way and nothing is left to send, there is nothing to wait for, whoever stopped the reading. */
+  check(): void {
+    const { socket, underWay, over } = this
+    if (underWay === 0 && !over && socket._paused === true && socket.writableLength === 0) this.goOn()
+  }
+
   /** The last one was here. */
   close(): void {
     if (this.over) return

@@ -194,6 +194,7 @@ export class Peer implements Sender {
   }
 
   sweep(now: number, limits: PeerLimits): void {
+    this.intake.check()
     if (this.hasStoppedReading(now, limits.stallMs)) return this.cut()
     if (this.ended) {
       if (this.isSilent(now)) return this.cut()
