@@ -30,6 +30,8 @@ export type Reason =
   | 'throttled'
   /** The target has said when it wants to be asked again, and that is later. */
   | 'held-back'
+  /** More is to be done here than can be, and the call is not among those that are taken. */
+  | 'overloaded'
   /** Every slot of the bulkhead is taken. */
   | 'full'
   /** The rate is used up for now. */

@@ -22,7 +22,7 @@ import { type Door, type Handling, Visit } from './visit.ts'
 
 /** Refusals that say "too much" or "not now"; who draws up a rate, drains, or has no time left is not helped by silence. */
 const OF_LOAD: ReadonlySet<Reason> = new Set<Reason>([
-  ...(['full', 'queue-full', 'queue-timeout', 'throttled', 'open', 'probing', 'ramping'] as const),
+  ...(['overloaded', 'full', 'queue-full', 'queue-timeout', 'throttled', 'open', 'probing', 'ramping'] as const),
   ...(['unreachable', 'recovering'] as const),
 ])
 

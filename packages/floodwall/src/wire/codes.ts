@@ -37,6 +37,7 @@ const late: Said = { http: 504, grpc: 'DEADLINE_EXCEEDED', title: 'The time is o
 
 const table: Readonly<Partial<Record<Code, Said>>> = {
   rate: { http: 429, grpc: 'RESOURCE_EXHAUSTED', title: 'Too many requests' },
+  overloaded: { http: 503, grpc: 'RESOURCE_EXHAUSTED', title: 'Overloaded' },
   full: { http: 503, grpc: 'RESOURCE_EXHAUSTED', title: 'Busy' },
   'queue-full': { http: 503, grpc: 'RESOURCE_EXHAUSTED', title: 'Busy' },
   'queue-timeout': { http: 503, grpc: 'RESOURCE_EXHAUSTED', title: 'Busy' },
