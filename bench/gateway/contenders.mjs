@@ -26,6 +26,16 @@ export const contenders = [
     args: ({ port, upstream }) => [file('../bare-proxy/server.mjs'), port, upstream],
   },
   {
+    name: 'bare proxy, ticks kept fast',
+    args: ({ port, upstream }) => [
+      '--import',
+      file('./keep-ticks.mjs'),
+      file('../bare-proxy/server.mjs'),
+      port,
+      upstream,
+    ],
+  },
+  {
     name: 'floodwall gateway',
     args: ({ port, upstream, spare }) =>
       gateway('--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${spare}`, '--upstream', upstream),

@@ -1,8 +1,16 @@
 // What a server sends that is broken, hostile, or only unusual. The kind is read from the target, so that a case is the same again.
+import { createHash } from 'node:crypto'
 import { randomOf } from './random.mjs'
 import { canonical } from './targets.mjs'
 
-/** @typedef {Pick<import('./strict.mjs').Request, 'method' | 'target' | 'body' | 'upgrade'>} Asked what an answer depends on */
+/**
+ * @typedef {object} Asked what an answer depends on
+ * @property {string} method
+ * @property {string} target
+ * @property {string} body
+ * @property {boolean} upgrade
+ * @property {readonly (readonly [name: string, value: string])[]} [fields] for the handshake of a WebSocket
+ */
 
 /**
  * @typedef {object} Answer
@@ -20,7 +28,7 @@ import { canonical } from './targets.mjs'
  * @param {Asked} request
  * @returns {Answer}
  */
-export function answerTo({ method, target, body, upgrade }) {
+export function answerTo({ method, target, body, upgrade, fields = [] }) {
   // However the target is written on its way.
   const random = randomOf(hash(canonical(target) + body.length))
   const content = `answer to ${target} ${'r'.repeat(random.below(2000))}`
@@ -48,8 +56,21 @@ export function answerTo({ method, target, body, upgrade }) {
   const poison = 'HTTP/1.1 200 OK\r\nX-Echo: poison\r\nContent-Length: 0\r\n\r\n'
   const bare = method === 'HEAD'
 
-  // No to all of them: what follows is HTTP still.
-  if (upgrade) return whole(head('404 Not Found', length) + (bare ? '' : content), { status: 404 })
+  if (upgrade) {
+    // So that it is known by its answer that the server was asked for it at all.
+    const offered = 'X-Offered: 1\r\n'
+    switch (kind % 3) {
+      case 0: // behind it there is a tunnel, which the server ends
+        return whole(head('101 Switching Protocols', offered + switching(fields)) + content, {
+          status: 101,
+          close: true,
+        })
+      case 1: // it goes on in HTTP, and does what it was asked for
+        return whole(head('200 OK', offered + length) + (bare ? '' : content))
+      default:
+        return whole(head('404 Not Found', offered + length) + (bare ? '' : content), { status: 404 })
+    }
+  }
   if (bare) return whole(head('200 OK', length))
   switch (kind) {
     case 0:
@@ -105,6 +126,17 @@ export function answerTo({ method, target, body, upgrade }) {
     default:
       return whole(kind < 30 ? head('200 OK', length) + content : head('200 OK', coded) + chunks)
   }
+}
+
+/**
+ * What says yes to a WebSocket (RFC 6455, 4.2.2).
+ *
+ * @param {readonly (readonly [name: string, value: string])[]} fields of the request
+ */
+function switching(fields) {
+  const key = fields.find(([name]) => name === 'sec-websocket-key')?.[1] ?? ''
+  const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+  return `Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n`
 }
 
 /**

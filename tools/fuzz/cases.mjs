@@ -55,7 +55,7 @@ export function caseOf(seed, number) {
   let text = requests.join('')
   const changes = clean ? 0 : 1 + random.below(3)
   for (let i = 0; i < changes; i++) text = changed(text, random)
-  return {
+  const one = {
     number,
     clean,
     text,
@@ -64,6 +64,21 @@ export function caseOf(seed, number) {
     halfClose: random.chance(0.2),
     resets: random.chance(0.1),
   }
+  return random.chance(0.03) ? goneAtOnce(one, random) : one
+}
+
+/**
+ * What leaves HTTP, alone or behind what there was, and a reset right behind it: the connection is nobody's for a moment.
+ *
+ * @param {Case} one
+ * @param {Random} random
+ * @returns {Case}
+ */
+function goneAtOnce(one, random) {
+  const lines = [`Host: evil.test`, ...(random.chance(0.5) ? [] : websocket(random))]
+  const first = lines.length > 1 ? 'GET /gone HTTP/1.1' : 'CONNECT evil.test:443 HTTP/1.1'
+  const text = `${random.chance(0.5) ? one.text : ''}${first}\r\n${lines.join('\r\n')}\r\n\r\n${random.chance(0.3) ? 'early' : ''}`
+  return { ...one, clean: false, text, cuts: [], pauseMs: 0, leavesAt: text.length, halfClose: false, resets: true }
 }
 
 /**
@@ -116,7 +131,7 @@ function request(id, old, random) {
 }
 
 /**
- * What asks for a WebSocket. The server behind says no to all of them, so what follows is HTTP still.
+ * What asks for a WebSocket. The server behind says yes to some of them: what follows is HTTP no more.
  *
  * @param {Random} random
  */

@@ -117,6 +117,8 @@ export class Ledger {
       if (answer.wrong !== undefined) return found('answer', answer.wrong)
       if (answer.end === undefined) break
       at = answer.end
+      // From here on it is no HTTP: what the client sends is no request, and what it hears no answer.
+      if (answer.status === 101) return this.#tunnelled(one.number, request, answer, text.slice(at))
       const fault = faultOf(request, answer)
       if (fault !== undefined) found('answer', fault)
       if (answer.interim) continue
@@ -132,6 +134,26 @@ export class Ledger {
     if (!one.clean || one.leavesAt >= 0 || count >= expected.length) return
     if (!closed) return found('silence', counts)
     if (!last && !mayBeDropped(one, expected)) found('dropped', counts)
+  }
+
+  /**
+   * @param {number} number
+   * @param {Request | undefined} request
+   * @param {Response} answer
+   * @param {string} text what came behind it
+   */
+  #tunnelled(number, request, answer, text) {
+    this.answers++
+    const target = request?.target ?? ''
+    const sent = request === undefined ? undefined : answerTo({ ...request, target, upgrade: request.upgrade })
+    const echo = answer.fields.find(([name]) => name === 'x-echo')?.[1]
+    if (sent?.status !== 101) return this.found('answer', '101 for who was told no', number)
+    const asked = Buffer.from(echo ?? '', 'base64').toString('latin1')
+    if (canonical(asked) !== canonical(target))
+      return this.found('mixed up', `${target} got the tunnel of ${asked}`, number)
+    const { content } = answerTo({ method: 'GET', body: '', upgrade: true, target: asked })
+    // Not all of it: who leaves loses what is on its way.
+    if (!content.startsWith(text)) this.found('changed', `a tunnel said ${JSON.stringify(text.slice(0, 100))}`, number)
   }
 
   /**
@@ -153,7 +175,7 @@ export class Ledger {
       return found('mixed up', `${request.target} got the answer to ${target}`)
     // An answer that ends with its connection is left out: a reset that comes with the last data looks like an end from here.
     if (answer.byClose) return
-    const sent = answerTo({ ...request, target, upgrade: answer.status === 404 })
+    const sent = answerTo({ ...request, target, upgrade: answer.fields.some(([name]) => name === 'x-offered') })
     const what = `${request.method} ${request.target}`
     if (!sent.whole) return found('half', `half an answer was taken for a whole one (${what})`)
     const bare = request.method === 'HEAD' || answer.status === 204 || answer.status === 304
@@ -189,7 +211,6 @@ export class Ledger {
  * @param {Response} answer
  */
 function faultOf(request, { status, fields }) {
-  if (status === 101) return '101 for who was told no'
   if (request?.minor !== 0) return undefined
   // RFC 9110, 15.2, and RFC 9112, 6.1: it would not know what they are.
   if (status < 200) return `${status} for an HTTP/1.0 client`
@@ -203,9 +224,8 @@ function faultOf(request, { status, fields }) {
  * @param {readonly Request[]} expected
  */
 function mayBeDropped({ halfClose }, expected) {
-  // Who closes his side may be taken for gone. An answer that breaks off takes the connection with it. And who offers another protocol while
-  // answers are due may be turned away: nobody could tell where it would begin.
-  return halfClose || expected.some((request, i) => !answerTo(request).whole || (i > 0 && request.upgrade))
+  // Who closes his side may be taken for gone. An answer that breaks off takes the connection with it.
+  return halfClose || expected.some((request) => !answerTo(request).whole)
 }
 
 /**

@@ -82,7 +82,7 @@ describe('C30: a head that may be read in two ways: nothing of it is sent upstre
     ['a tab behind the method', 'GET\t/ HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['a method in lower case', 'get / HTTP/1.1\r\nHost: x\r\n\r\n', 400],
     ['a method of nobody', 'FOO / HTTP/1.1\r\nHost: x\r\n\r\n', 400],
-    ['a method of RTSP', 'DESCRIBE / RTSP/1.0\r\nHost: x\r\n\r\n', 501],
+    ['a method of RTSP', 'DESCRIBE / RTSP/1.0\r\nHost: x\r\n\r\n', 505],
     ['a method of ICE', 'SOURCE / ICE/1.0\r\nHost: x\r\n\r\n', 501],
     ['HTTP/0.9', 'GET /\r\n\r\n', 505],
     ['HTTP/0.9 by name', 'GET / HTTP/0.9\r\nHost: x\r\n\r\n', 505],
@@ -91,7 +91,7 @@ describe('C30: a head that may be read in two ways: nothing of it is sent upstre
     ['HTTP/1.2', 'GET / HTTP/1.2\r\nHost: x\r\n\r\n', 400],
     ['a blank behind the version', 'GET / HTTP/1.1 \r\nHost: x\r\n\r\n', 400],
     ['two blanks in the target', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n', 400],
-    ['a target of 20 KB', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+    ['a target of 20 KB', `GET /${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
   ])('%s', async (_name, text, status) => {
     const seen = origin.seen.length
     expect(await refusal(text)).toBe(status)

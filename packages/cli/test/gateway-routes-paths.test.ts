@@ -83,9 +83,12 @@ describe('C31: targets', () => {
     ['/\xe9', '400'],
     ['ftp://evil.test/', '400'],
     ['evil.test', '400'],
-    [`/${'a'.repeat(65_536)}`, '431'],
   ])('%s: %s', async (target, way) => {
     expect(await wayOf(`GET ${target}`)).toBe(way)
+  })
+
+  test('a path of 64 KB is refused', async () => {
+    expect(await wayOf(`GET /${'a'.repeat(65_536)}`)).toBe('414')
   })
 
   test('a path of 64 KB passes where heads may be so long', async () => {

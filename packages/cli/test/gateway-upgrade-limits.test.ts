@@ -249,12 +249,19 @@ describe('which offers are heard', () => {
     expect(gateway.log.filter(({ level }) => level === 'error')).toEqual([])
   })
 
-  test('an offer behind a request that is not answered yet: nobody could tell what is whose', async () => {
-    const origin = await startOrigin(() => {}, 0, echo)
+  test('an offer behind a request that is not answered yet: nobody could tell what is whose, so that it is told no behind the answer', async () => {
+    let release = (): void => {}
+    const slow = (_request: unknown, response: { end(text: string): void }): void => {
+      release = () => response.end('slow')
+    }
+    const origin = await startOrigin(slow, 0, echo)
     const gateway = await startGateway({ upstreams: [origin.port], config: { ...config, endpoint: [] } })
     const line = await wire(gateway.port, offer([], 'GET /slow HTTP/1.1') + handshake())
+    await until(() => origin.seen.length === 1)
+    release()
     await until(() => line.closed)
-    expect(line.statuses).toEqual([])
+    expect(line.statuses).toEqual([200, 501])
+    expect(origin.seen).toHaveLength(1)
     await gateway.quiet()
   })
 })

@@ -152,7 +152,7 @@ describe('what is no fault and should be known', () => {
 
 describe('--check', () => {
   test('looks at everything and starts nothing', async () => {
-    const tls = 'tls: { cert: site.pem, key: site.key }\n'
+    const tls = 'tls: { cert: site.pem, key: site.key }\nlimits: { clients: 100 }\n'
     const file = folder(`listen: 127.0.0.1:1\n${upstreams}${tls}`)
     expect(await run('gateway', '--config', file, '--check')).toEqual({
       code: 0,

@@ -2,6 +2,7 @@ import { AccessLog, type AccessLogSettings } from './access/access-log.ts'
 import { Admin } from './admin/admin.ts'
 import { Telemetry } from './admin/telemetry.ts'
 import type { Config } from './config/config.ts'
+import { crampedBy } from './config/descriptors.ts'
 import { drain } from './drain.ts'
 import { Front } from './listener/front.ts'
 import { Peers } from './listener/peers.ts'
@@ -10,6 +11,7 @@ import { type Log, logEvents } from './log.ts'
 import { Reloads } from './reload/reloads.ts'
 import { inEffect, restartsFor } from './reload/restarts.ts'
 import { Site } from './site.ts'
+import { tickShape } from './tick-shape.ts'
 import { Upgrades } from './upgrades/upgrades.ts'
 
 /** What the gateway is doing. */
@@ -33,6 +35,8 @@ export class Gateway {
   readonly admin: Admin
   private readonly log: Log
   private readonly proxy: Proxy
+  /** Never read: it is there. */
+  protected kept: object | undefined
   private readonly startedAt = performance.now()
 
   constructor(config: Config, log: Log) {
@@ -63,6 +67,7 @@ export class Gateway {
 
   /** All listen, or none: an error of any rejects. Operators first, so that they can see that clients cannot come yet. */
   async start(): Promise<void> {
+    this.kept = await tickShape()
     try {
       await this.admin.open()
       await this.front.open()
@@ -74,7 +79,7 @@ export class Gateway {
     if (this.isOver) return this.close()
     this.stage = 'ready'
     this.log.info({ ...this.addresses, upstreams: this.site.upstreams.map(({ id }) => id) }, 'ready')
-    for (const concern of this.config.concerns) this.log.warn(concern)
+    for (const concern of [...this.config.concerns, ...crampedBy(this.config)]) this.log.warn(concern)
   }
 
   /** Other settings, all of them or none: throws when they cannot be made. `waiting`: those that need a restart. */
@@ -93,7 +98,7 @@ export class Gateway {
     this.peers.trust = next.trust
     this.config = next
     this.reloads.succeeded(Date.now(), waiting)
-    return { waiting, concerns: config.concerns }
+    return { waiting, concerns: [...config.concerns, ...crampedBy(next)] }
   }
 
   /**

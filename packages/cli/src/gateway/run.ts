@@ -1,5 +1,6 @@
 import { exitCodes } from '../exit-codes.ts'
 import { type Config, configOf, type Flags } from './config/config.ts'
+import { crampedBy } from './config/descriptors.ts'
 import { Misconfigured } from './config/document.ts'
 import { Reading } from './config/reading.ts'
 import { Gateway } from './gateway.ts'
@@ -75,8 +76,9 @@ async function serve(
   return drained ? exitCodes.fine : exitCodes.failed
 }
 
-function approve({ routes, clusters, concerns }: Config): number {
-  for (const concern of concerns) console.error(`warning: ${concern}`)
+function approve(config: Config): number {
+  const { routes, clusters, concerns } = config
+  for (const concern of [...concerns, ...crampedBy(config)]) console.error(`warning: ${concern}`)
   console.log(`The settings are fine: routes ${routes.length}, clusters ${clusters.length}.`)
   return exitCodes.fine
 }

@@ -1,4 +1,5 @@
 import { balance, type Endpoint, type Pipeline, pipeline } from 'floodwall'
+import { ProcessSignals } from 'floodwall/server'
 import type { Config } from './config/config.ts'
 import type { Limits } from './config/limits.ts'
 import { client, wire } from './exchange/edges.ts'
@@ -18,6 +19,8 @@ export class Site {
   /** The way of requests is told in `Forwarded`, too. */
   forwarded: boolean
   router: Router
+  /** How this process is, for the layers of all routes. */
+  readonly signals: ProcessSignals = new ProcessSignals()
   private config: Config
   private readonly lane: StaticLane
   private byId: ReadonlyMap<string, Route>
@@ -84,28 +87,50 @@ export class Site {
     const routes = [...this.routes, ...this.retired.flatMap((gone) => gone.routes)]
     const clusters = [...this.clusters, ...this.retired.flatMap((gone) => gone.clusters)]
     for (const { pipeline: made } of routes) made.close()
+    this.signals.close()
     await Promise.all(clusters.map((cluster) => cluster.close()))
   }
 
   private apply(config: Config): void {
-    const clusters = new Map(
-      config.clusters.map((settings) => {
-        const known = this.byName.get(settings.name)
-        if (known === undefined)
-          return [settings.name, this.seen(new UpstreamCluster(settings, config.limits, this.fault))]
-        known.update(settings, config.limits)
-        return [settings.name, known]
-      }),
-    )
+    const made: (() => void)[] = []
+    try {
+      this.put(config, made)
+    } catch (error) {
+      // Of those that are new nobody would ever hear again.
+      for (const undo of made) undo()
+      throw error
+    }
+  }
+
+  /** `made`: ends what was new, one by one. */
+  private put(config: Config, made: (() => void)[]): void {
+    const clusters = new Map<string, UpstreamCluster>()
+    for (const settings of config.clusters) {
+      const { name } = settings
+      let cluster = this.byName.get(name)
+      if (cluster === undefined) {
+        const added = new UpstreamCluster(settings, config.limits, this.fault)
+        made.push(() => void added.close())
+        this.watch(added.pipeline)
+        cluster = added
+      } else cluster.update(settings, config.limits)
+      clusters.set(name, cluster)
+    }
     const { lane } = this
     lane.resize(config.limits.static)
-    const routes = new Map(
-      config.routes.map((settings) => {
-        const cluster = clusters.get(settings.cluster) as UpstreamCluster
-        const known = this.byId.get(settings.id)
-        return [settings.id, known?.reloaded(settings, cluster, lane) ?? this.seen(Route.of(settings, cluster, lane))]
-      }),
-    )
+    const routes = new Map<string, Route>()
+    for (const settings of config.routes) {
+      const { id } = settings
+      const cluster = clusters.get(settings.cluster) as UpstreamCluster
+      let route = this.byId.get(id)?.reloaded(settings, cluster, lane)
+      if (route === undefined) {
+        const added = Route.of(settings, cluster, lane, this.signals)
+        made.push(() => added.pipeline.close())
+        this.watch(added.pipeline)
+        route = added
+      }
+      routes.set(id, route)
+    }
     const gone = {
       routes: this.routes.filter(({ id }) => !routes.has(id)),
       clusters: this.clusters.filter(({ name }) => !clusters.has(name)),
@@ -118,11 +143,6 @@ export class Site {
     this.router = new Router([...routes.values()])
     for (const cluster of gone.clusters) cluster.retire()
     if (gone.routes.length + gone.clusters.length > 0) this.retired.push(gone)
-  }
-
-  private seen<T extends { readonly pipeline: Pipeline }>(part: T): T {
-    this.watch(part.pipeline)
-    return part
   }
 }
 

@@ -36,32 +36,75 @@ describe('a tunnel to anywhere is asked for', () => {
     expect(gateway.cli.stderr).toBe('')
   })
 
-  test('behind a request that is not answered yet: the no is not taken for its answer', async () => {
-    const origin = await startOrigin(
-      (_request, response) => void setTimeout(() => response.end('late'), 60_000).unref(),
-    )
+  test('behind a request that is not answered yet: its answer comes first, and the no behind it', async () => {
+    let release = (): void => {}
+    const origin = await startOrigin((_request, response) => {
+      release = () => response.end('late')
+    })
     const gateway = await startGateway({ upstreams: [origin.port], config })
     const line = await wire(gateway.port, get('/'))
     await until(() => origin.seen.length === 1)
     line.write(connect)
+    await pause(200)
+    expect({ text: line.text, closed: line.closed }).toEqual({ text: '', closed: false })
+    release()
     await until(() => line.closed)
-    expect(line.text).toBe('')
+    expect(heard(line)).toEqual(['200 late', expect.stringMatching(/^405 /)])
+    await gateway.quiet()
+    expect(gateway.cli.stderr).toBe('')
+  })
+
+  test('behind a request that is not answered yet, and the client leaves: the server hears of it', async () => {
+    const origin = await startOrigin(() => {})
+    const gateway = await startGateway({ upstreams: [origin.port], config })
+    const line = await wire(gateway.port, get('/') + connect)
+    await until(() => origin.seen.length === 1)
+    line.socket.resetAndDestroy()
     await until(() => origin.sockets.size === 0)
+    await gateway.quiet()
+  })
+
+  test('behind large answers to a slow client: they arrive whole', async () => {
+    const body = 'x'.repeat(3_000_000)
+    const origin = await startOrigin((_request, response) => response.end(body))
+    const gateway = await startGateway({ upstreams: [origin.port], config })
+    const line = await wire(gateway.port)
+    line.socket.pause()
+    line.write(get('/').repeat(3) + connect)
+    await until(() => origin.seen.length === 3)
+    await pause(200)
+    line.socket.resume()
+    await until(() => line.closed)
+    expect(line.statuses).toEqual([200, 200, 200, 405])
+    expect(line.text.length).toBeGreaterThan(3 * body.length)
     await gateway.quiet()
   })
 })
 
 describe('behind an answer of the gateway, in the same packet', () => {
   test.each([
-    ['an offer of another protocol', handshake()],
-    ['CONNECT', connect],
-  ])('%s: the answer arrives, and nothing else', async (_name, text) => {
+    ['an offer of another protocol', handshake(), 501],
+    ['CONNECT', connect, 405],
+  ])('%s: the answer arrives, then the no', async (_name, text, status) => {
     const origin = await startOrigin()
     const gateway = await startGateway({ upstreams: [origin.port], config })
     const line = await wire(gateway.port, refused + text)
     await until(() => line.closed)
-    expect(line.statuses).toEqual([501])
+    expect(line.statuses).toEqual([501, status])
     expect(origin.seen).toHaveLength(0)
+    await gateway.quiet()
+    expect(gateway.cli.stderr).toBe('')
+  })
+
+  test.each([
+    ['an offer of another protocol', handshake()],
+    ['CONNECT', connect],
+  ])('%s behind the last request: the answer arrives, and nothing else', async (_name, text) => {
+    const origin = await startOrigin()
+    const gateway = await startGateway({ upstreams: [origin.port], config })
+    const line = await wire(gateway.port, `GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n${text}`)
+    await until(() => line.closed)
+    expect(heard(line)).toEqual(['200 ok'])
     await gateway.quiet()
     expect(gateway.cli.stderr).toBe('')
   })

@@ -125,7 +125,9 @@ export interface Start {
 
 export async function startGateway({ upstreams, config = {}, args = [] }: Start): Promise<Gateway> {
   const addresses = upstreams.map((port) => `http://127.0.0.1:${port}`)
-  const settings = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', upstreams: addresses, ...config }
+  // As many as any machine has descriptors for: else there is a warning.
+  const limits = { clients: 900, ...(config as { limits?: object }).limits }
+  const settings = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', upstreams: addresses, ...config, limits }
   const file = configFile(JSON.stringify(settings))
   const cli = new Cli(['gateway', '--config', file, ...args])
   later(() => cli.kill())
@@ -136,7 +138,8 @@ export async function startGateway({ upstreams, config = {}, args = [] }: Start)
     if (line === undefined) return false
     ready = JSON.parse(line) as typeof ready
     return true
-  })
+    // A machine with much to do takes its time to begin: how long is for the test's own limit to say.
+  }, 60_000)
   const { listen, admin } = ready as { listen: string; admin: string }
   return new Gateway(cli, Number(new URL(listen).port), Number(new URL(admin).port), file)
 }

@@ -22,8 +22,6 @@ export interface AccessLogSettings {
 const CHUNK_BYTES = 32_768
 /** Lines are written into memory of this size, and handed over in pieces of it. */
 const SLAB_BYTES = 8 * CHUNK_BYTES
-/** Of UTF-8, for one unit of a string. */
-const MOST_BYTES_PER_UNIT = 3
 const MOST_WAITING_BYTES = 4 * 1024 * 1024
 const FLUSH_EVERY_MS = 1000
 /** Who asked for what is nobody's business but the operators'. */
@@ -73,8 +71,10 @@ export class AccessLog {
     if (this.ended) return
     if (this.settings.onlyErrors && !wentWrong(entry)) return
     const line = `${this.write(entry, this.settings.query)}\n`
-    if (this.to + line.length * MOST_BYTES_PER_UNIT > this.slab.length) this.renew(line)
-    this.to += this.slab.write(line, this.to)
+    const { length } = line
+    if (this.to + length > this.slab.length) this.renew(length)
+    this.slab.write(line, this.to, length, 'latin1')
+    this.to += length
     this.count++
     if (this.to - this.from >= CHUNK_BYTES) this.handOver()
   }
@@ -107,9 +107,9 @@ export class AccessLog {
   }
 
   /** Another slab: the stream still has this one. */
-  private renew(line: string): void {
+  private renew(bytes: number): void {
     this.handOver()
-    this.slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, line.length * MOST_BYTES_PER_UNIT))
+    this.slab = Buffer.allocUnsafeSlow(Math.max(SLAB_BYTES, bytes))
     this.from = 0
     this.to = 0
   }

@@ -41,6 +41,24 @@ function entry(
   code: string,
   cut: boolean,
 ): Entry {
+  // Not from `headers`, which parses all of them; the first line of each name counts.
+  let host = ''
+  let referrer = ''
+  let agent = ''
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    switch (name.length) {
+      case 4:
+        if (host === '' && name.toLowerCase() === 'host') host = rawHeaders[i + 1] as string
+        break
+      case 7:
+        if (referrer === '' && name.toLowerCase() === 'referer') referrer = rawHeaders[i + 1] as string
+        break
+      case 10:
+        if (agent === '' && name.toLowerCase() === 'user-agent') agent = rawHeaders[i + 1] as string
+        break
+    }
+  }
   return {
     at: Date.now() - tookMs,
     id,
@@ -49,9 +67,9 @@ function entry(
     method,
     target: url,
     version: httpVersion,
-    host: valueOf(rawHeaders, 'host'),
-    referrer: valueOf(rawHeaders, 'referer'),
-    agent: valueOf(rawHeaders, 'user-agent'),
+    host,
+    referrer,
+    agent,
     route,
     upstream,
     attempts,
@@ -61,13 +79,4 @@ function entry(
     cut,
     tookMs,
   }
-}
-
-/** The first line of that name. Not from `headers`, which parses all of them. */
-function valueOf(raw: readonly string[], name: string): string {
-  for (let i = 0; i < raw.length; i += 2) {
-    const given = raw[i] as string
-    if (given.length === name.length && given.toLowerCase() === name) return raw[i + 1] as string
-  }
-  return ''
 }

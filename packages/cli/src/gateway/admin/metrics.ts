@@ -131,10 +131,47 @@ function layers(text: Exposition, { site }: Gateway): void {
   for (const { path, retries } of ofKind('retry')) text.sample(retries as number, { layer: path as string })
   text.metric('floodwall_retries_denied_total', 'counter', 'Retries that the budget did not allow.')
   for (const { path, overBudget } of ofKind('retry')) text.sample(overBudget as number, { layer: path as string })
+  overload(text, ofKind('overload'))
   text.metric('floodwall_breaker_state', 'gauge', '1 for the state that each breaker is in, 0 for the others.')
   for (const { path, state } of ofKind('breaker')) {
     for (const each of breakerStates) text.sample(each === state ? 1 : 0, { layer: path as string, state: each })
   }
+}
+
+const classes = ['criticalPlus', 'critical', 'sheddablePlus', 'sheddable'] as const
+type ByClass = Readonly<Record<(typeof classes)[number], number>>
+
+/** What is refused counts as wanted: who only looks at what is done would take servers away from who sheds. */
+function overload(text: Exposition, guards: readonly Snapshot[]): void {
+  const gauge = (name: string, field: string, help: string): void => {
+    text.metric(name, 'gauge', help)
+    for (const { path, [field]: value } of guards) text.sample(Number(value), { layer: path as string })
+  }
+  for (const [name, field, help] of [
+    ['floodwall_overload_admitted_total', 'admitted', 'Calls that were let in, by class.'],
+    ['floodwall_overload_refused_total', 'refused', 'Calls that were refused, by class.'],
+  ] as const) {
+    text.metric(name, 'counter', help)
+    for (const { path, [field]: counts } of guards) {
+      for (const each of classes) text.sample((counts as ByClass)[each], { layer: path as string, class: each })
+    }
+  }
+  text.metric('floodwall_overload_inversions_total', 'counter', 'A class let in while a higher one was refused.')
+  for (const { path, inversions } of guards) text.sample(inversions as number, { layer: path as string })
+  gauge('floodwall_overload_level', 'level', 'Calls below it on the line of priorities are let in; 512: all.')
+  gauge('floodwall_overload_limit', 'limit', 'Calls that may run at once.')
+  gauge('floodwall_overload_in_flight', 'inFlight', 'Calls that run.')
+  gauge('floodwall_overload_waiting', 'waiting', 'Calls that wait.')
+  gauge(
+    'floodwall_overload_offered_per_second',
+    'offeredPerS',
+    'Calls that come, let in or not, in the last half minute.',
+  )
+  gauge(
+    'floodwall_overload_wanted',
+    'wanted',
+    'Calls at once that it would take to do all of that; above the limit: more servers.',
+  )
 }
 
 /** Every snapshot in a snapshot. */

@@ -1,5 +1,5 @@
-import { type BalanceOptions, balance, ConfigError, type ConfigIssue, type Endpoint, type Layer } from 'floodwall'
-import { parse, parseLayers } from 'floodwall/rules'
+import { type BalanceOptions, balance, ConfigError, type ConfigIssue, type Endpoint, type Layer, toMs } from 'floodwall'
+import { type LayerLimits, parse, parseLayers } from 'floodwall/rules'
 import * as v from 'valibot'
 import { kinds, layer } from '../exchange/patience.ts'
 import { isSecure, type Target, targetOf } from './address.ts'
@@ -53,14 +53,21 @@ const clusterOptions = v.strictObject({
   tls: v.optional(upstreamTlsOptions),
 })
 
+const ATTEMPT_MS = 2000
+
 /** Each server has a breaker, and 2 s to begin its answer. */
-const defaultEach = (): Layer[] => [layer('breaker'), layer('timeout', { after: '2s' })]
+function defaultEach({ mostTimeout = ATTEMPT_MS }: LayerLimits): Layer[] {
+  // Of a short deadline of all attempts one gets a part, too.
+  return [layer('breaker'), layer('timeout', { after: Math.min(ATTEMPT_MS, toMs(mostTimeout) / 5) })]
+}
 
 /** What clusters that do not say get from the top level. */
 export interface ClusterDefaults {
   readonly each: readonly Layer[]
   readonly balance: BalanceOptions
   readonly tls: UpstreamTls | undefined
+  /** The longest times that layers may have. */
+  readonly times: LayerLimits
 }
 
 /** The defaults that the top level says, or ours. */
@@ -68,11 +75,13 @@ export function clusterDefaults(
   endpoint: unknown,
   spread: unknown,
   tls: UpstreamTls | undefined,
+  times: LayerLimits,
   faults: Faults,
 ): ClusterDefaults {
   return {
     tls,
-    each: faults.collect(() => layersOf(endpoint, 'endpoint', defaultEach)) ?? [],
+    times,
+    each: faults.collect(() => layersOf(endpoint, 'endpoint', times, () => defaultEach(times))) ?? [],
     balance: faults.collect(() => balanceOf(spread, 'balance')) ?? {},
   }
 }
@@ -90,7 +99,9 @@ export function clusterOf(
   if (settings === undefined) return undefined
   const { endpoints, endpoint, balance: spread } = settings
   const each =
-    endpoint === undefined ? defaults.each : faults.collect(() => layersOf(endpoint, `${path}.endpoint`, defaultEach))
+    endpoint === undefined
+      ? defaults.each
+      : faults.collect(() => layersOf(endpoint, `${path}.endpoint`, defaults.times, () => []))
   const options = spread === undefined ? defaults.balance : faults.collect(() => balanceOf(spread, `${path}.balance`))
   let { tls } = defaults
   if (settings.tls !== undefined) {
@@ -104,8 +115,8 @@ export function clusterOf(
 }
 
 /** Layers from a document, or `otherwise` where nothing is said. */
-export function layersOf(given: unknown, path: string, otherwise: () => Layer[]): Layer[] {
-  return given === undefined ? otherwise() : parseLayers(given, path, kinds)
+export function layersOf(given: unknown, path: string, times: LayerLimits, otherwise: () => Layer[]): Layer[] {
+  return given === undefined ? otherwise() : parseLayers(given, path, kinds, times)
 }
 
 /** The options of the balancer, but for those that the gateway fills in. */

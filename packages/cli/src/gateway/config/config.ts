@@ -1,5 +1,5 @@
-import type { ConfigIssue, Layer } from 'floodwall'
-import { parse } from 'floodwall/rules'
+import { type ConfigIssue, type Layer, toMs } from 'floodwall'
+import { type LayerLimits, oneOf, parse } from 'floodwall/rules'
 import * as v from 'valibot'
 import type { AccessLogSettings } from '../access/access-log.ts'
 import { layer } from '../exchange/patience.ts'
@@ -18,6 +18,7 @@ import {
   twinsIn,
 } from './cluster-options.ts'
 import { Credentials } from './credentials.ts'
+import { disorderIn } from './disorder.ts'
 import { ConfigDocument, type Fault, Misconfigured, textOf } from './document.ts'
 import { Faults } from './faults.ts'
 import { type Limits, limitOptions, span, spanOrNone } from './limits.ts'
@@ -107,11 +108,17 @@ export const gatewayOptions = v.strictObject({
   limits: v.optional(limitOptions, {}),
   drain: v.optional(span, '10s'),
   drainDelay: v.optional(spanOrNone),
+  mostTimeout: v.optional(span, '60s'),
+  onExcess: v.optional(oneOf('refuse', 'cap'), 'refuse'),
   accessLog: v.optional(accessLogOptions),
 })
 
+const WHOLE_MS = 10_000
+
 /** Without a file: an operation has 10 s and three tries, where trying again is safe. */
-const defaultLayers = (): Layer[] => [layer('deadline', { within: '10s' }), layer('retry')]
+function defaultLayers({ mostTimeout = WHOLE_MS }: LayerLimits): Layer[] {
+  return [layer('deadline', { within: Math.min(WHOLE_MS, toMs(mostTimeout)) }), layer('retry')]
+}
 
 /** A balancer needs a moment to see that we are not ready any more, and sends new connections until then. */
 const DRAIN_DELAY_MS = 1000
@@ -127,11 +134,14 @@ export function configOf(flags: Flags, reading: Reading = new Reading()): Config
   const settings = faults.collect(() => parse(gatewayOptions, options, ''))
   const credentials = new Credentials(flags.config, reading, faults)
   // Layers too where the rest has faults already: who mends the file sees all of them at once.
-  const layers = faults.collect(() => layersOf(list(options['layers']), 'layers', defaultLayers)) ?? []
+  const cuts: string[] = []
+  const times = timesOf(settings, cuts)
+  const layers =
+    faults.collect(() => layersOf(list(options['layers']), 'layers', times, () => defaultLayers(times))) ?? []
   const upstreamTls = upstreamTlsIn(settings, credentials, faults)
-  const defaults = clusterDefaults(list(options['endpoint']), map(options['balance']), upstreamTls, faults)
+  const defaults = clusterDefaults(list(options['endpoint']), map(options['balance']), upstreamTls, times, faults)
   const clusters = settings === undefined ? [] : clustersOf(settings, defaults, credentials, faults)
-  const routes = settings === undefined ? [] : routesOf(settings, layers, clusters, faults)
+  const routes = settings === undefined ? [] : routesOf(settings, layers, clusters, times, faults)
   const tls = settings?.tls === undefined ? undefined : tlsOf(settings.tls, credentials, faults)
   const admin = settings === undefined ? undefined : adminOf(settings, credentials, faults)
   if (settings !== undefined) tellClashes(settings, faults)
@@ -151,8 +161,22 @@ export function configOf(flags: Flags, reading: Reading = new Reading()): Config
     drainMs: drain,
     drainDelayMs: drainDelay ?? Math.min(DRAIN_DELAY_MS, drain),
     accessLog,
-    concerns: [...(tls === undefined ? [] : concernsOf(tls, Date.now())), ...trusting(clusters)],
+    concerns: [
+      ...(tls === undefined ? [] : concernsOf(tls, Date.now())),
+      ...trusting(clusters),
+      ...cuts,
+      ...disorderIn(routes, clusters),
+    ],
   }
+}
+
+/** The longest times of layers; in `cuts` will be what was cut. Of settings with faults none is too long: they are not taken anyway. */
+function timesOf(settings: Settings | undefined, cuts: string[]): LayerLimits {
+  if (settings === undefined) return { mostTimeout: 86_400_000 }
+  const { mostTimeout, onExcess } = settings
+  const warn = ({ path, value, expected }: ConfigIssue): void =>
+    void cuts.push(`${path}: ${value} was cut: ${expected}`)
+  return { mostTimeout, onExcess, warn }
 }
 
 type Settings = v.InferOutput<typeof gatewayOptions>
@@ -214,6 +238,7 @@ function routesOf(
   { routes, clusters, upstreams }: Settings,
   layers: readonly Layer[],
   made: readonly ClusterConfig[],
+  times: LayerLimits,
   faults: Faults,
 ): RouteConfig[] {
   const names = new Set([...Object.keys(clusters), ...(upstreams === undefined ? [] : ['default'])])
@@ -226,7 +251,7 @@ function routesOf(
     return []
   }
   const around = (own: unknown, path: string): readonly Layer[] =>
-    own === undefined ? layers : layersOf(own, path, () => [])
+    own === undefined ? layers : layersOf(own, path, times, () => [])
   const all = routes.map((given, i) => routeOf(given, i, around, names, faults)).filter((route) => route !== undefined)
   faults.tell(
     all.flatMap(({ id }, i) =>

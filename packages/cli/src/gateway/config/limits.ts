@@ -40,6 +40,10 @@ export const limitOptions = v.pipe(
     request: v.optional(span, '5m'),
     /** No byte of a body, in either direction, for so long. Default 60 s. */
     idle: v.optional(span, '60s'),
+    /** Bytes a second that a client sends of a body that is waited for, after 20 s; 0: as slowly as it likes. Default 1 KiB. */
+    upload: v.optional(bytes, '1KiB'),
+    /** From `100 Continue` to the first byte of the body; what follows keeps to `upload`. Default 5 s. */
+    continue: v.optional(span, '5s'),
     /** The client takes no byte of an answer for so long. Default 30 s. */
     stall: v.optional(span, '30s'),
     /** A connection without a request is kept for so long. Default 65 s. */
@@ -58,13 +62,29 @@ export const limitOptions = v.pipe(
     upgradeIdle: v.optional(span, '5m'),
   }),
   v.transform(
-    ({ body, handshake, head, request, idle, stall, keepAlive, connect, replay, upgradeIdle, ...counts }) => ({
+    ({
+      body,
+      handshake,
+      head,
+      request,
+      idle,
+      upload,
+      continue: goOn,
+      stall,
+      keepAlive,
+      connect,
+      replay,
+      upgradeIdle,
+      ...counts
+    }) => ({
       ...counts,
       bodyBytes: body ?? Number.POSITIVE_INFINITY,
       handshakeMs: handshake,
       headMs: head,
       requestMs: request,
       idleMs: idle,
+      uploadBytes: upload,
+      continueMs: goOn,
       stallMs: stall,
       keepAliveMs: keepAlive,
       connectMs: connect,
@@ -85,15 +105,18 @@ export const routeLimitOptions = v.pipe(
     request: v.optional(span),
     /** No byte of a body, in either direction, for so long. */
     idle: v.optional(span),
+    /** Bytes a second of a body that is waited for. */
+    upload: v.optional(bytes),
   }),
   v.transform(
-    ({ body, request, idle }): RouteLimits => ({
+    ({ body, request, idle, upload }): RouteLimits => ({
       ...(body === undefined ? {} : { bodyBytes: body }),
       ...(request === undefined ? {} : { requestMs: request }),
       ...(idle === undefined ? {} : { idleMs: idle }),
+      ...(upload === undefined ? {} : { uploadBytes: upload }),
     }),
   ),
 )
 
 /** Those of the limits that a route has of its own. */
-export type RouteLimits = Partial<Pick<Limits, 'bodyBytes' | 'requestMs' | 'idleMs'>>
+export type RouteLimits = Partial<Pick<Limits, 'bodyBytes' | 'requestMs' | 'idleMs' | 'uploadBytes'>>

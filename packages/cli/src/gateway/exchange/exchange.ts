@@ -9,8 +9,9 @@ import { Handshake } from '../upgrades/handshake.ts'
 import type { Offer } from '../upgrades/offer.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { Attempt } from './attempt.ts'
-import { type Cause, GivenUp, problemOf, retryAfterOf, stalled, tooLong, whyOf } from './failures.ts'
+import { type Cause, forbidRetry, GivenUp, problemOf, retryAfterOf, tooLong, whyOf } from './failures.ts'
 import { ExchangeInit } from './init.ts'
+import { withLevel } from './level-line.ts'
 import { LINGER_BYTES, linger } from './linger.ts'
 import { Clocks } from './patience.ts'
 import type { Problem } from './problem.ts'
@@ -57,6 +58,8 @@ export class Exchange {
   code = ''
   /** The answer is not whole. */
   cut = false
+  /** What retries can do was done here, and the client may know. */
+  private spent = false
 
   constructor(
     proxy: Proxy,
@@ -133,8 +136,9 @@ export class Exchange {
     }
     if (this.over) return chosen?.drop('ignored')
     this.chosen = chosen
+    this.spent = outcome.noRetry && this.peer.trusted
     this.body?.release()
-    if (chosen === null) this.answer(problemOf(outcome), retryAfterOf(outcome), outcome)
+    if (chosen === null) this.answer(problemOf(outcome, this.spent), retryAfterOf(outcome, this.spent), outcome)
     else chosen.relay()
   }
 
@@ -149,13 +153,14 @@ export class Exchange {
     this.code = problem.code
     this.status = problem.status
     this.proxy.tellProblem(problem, id)
-    this.response.writeHead(problem.status, lines)
+    this.response.writeHead(problem.status, withLevel(lines, this))
     this.end(Buffer.from(body))
   }
 
   /** False when the upstream's head cannot be written: then nothing has been. */
   writeHead(status: number, lines: string[], whole: boolean): boolean {
     if (this.closing(whole)) lines.push('Connection', 'close')
+    if (this.spent) forbidRetry(lines)
     return this.put(status, lines)
   }
 
@@ -171,7 +176,7 @@ export class Exchange {
   private put(status: number, lines: string[]): boolean {
     lines.push('x-request-id', this.id)
     try {
-      this.response.writeHead(status, lines)
+      this.response.writeHead(status, withLevel(lines, this))
     } catch {
       return false
     }
@@ -241,11 +246,6 @@ export class Exchange {
     if (response.socket !== null && !response.headersSent && request.httpVersionMinor !== 0) response.writeContinue()
   }
 
-  /** The client has sent nothing for too long. */
-  stall(): void {
-    this.giveUp(stalled)
-  }
-
   /** What it sends is longer than was known. */
   tooMuch(): void {
     this.giveUp(tooLong)
@@ -255,10 +255,12 @@ export class Exchange {
   giveUp(problem: Problem): void {
     if (this.over) return
     if (this.response.headersSent) return this.peer.cut()
-    const { call } = this
+    const { call, latest } = this
     this.answer(problem)
     // After the answer: the end of a call that is cancelled would be answered, too.
     call?.cancel(uploadFailed, 'ignored')
+    // Those that wait for the body hear of nobody else.
+    for (let attempt = latest; attempt !== null; attempt = attempt.earlier) attempt.drop('ignored')
   }
 
   private cancel(reason: GivenUp): void {

@@ -1,5 +1,5 @@
 import { isTimeout, type Outcome, type Reason, type Verdict } from 'floodwall'
-import { saidOf } from 'floodwall/wire'
+import { names, saidOf } from 'floodwall/wire'
 import { Problem, type Why } from './problem.ts'
 
 // From what happened to what is said about it: undici's errors to causes that we count, causes and outcomes to what the caller is told.
@@ -9,6 +9,7 @@ export const causes = [
   'refused',
   'unresolved',
   'unreachable',
+  'no-descriptors',
   'connect-timeout',
   'tls',
   'reset',
@@ -28,6 +29,8 @@ const causeByCode: ReadonlyMap<string, Cause> = new Map<string, Cause>([
   ['EHOSTUNREACH', 'unreachable'],
   ['ENETUNREACH', 'unreachable'],
   ['EADDRNOTAVAIL', 'unreachable'],
+  ['EMFILE', 'no-descriptors'],
+  ['ENFILE', 'no-descriptors'],
   ['ETIMEDOUT', 'connect-timeout'],
   ['UND_ERR_CONNECT_TIMEOUT', 'connect-timeout'],
   ['ECONNRESET', 'reset'],
@@ -77,7 +80,8 @@ function isAboutTls(code: string): boolean {
 
 /** What a cause says about the upstream. */
 export function verdictOfCause(cause: Cause): Verdict {
-  if (cause === 'bad-request' || cause === 'given-up') return 'ignored'
+  // Of a lack of our own the server knows nothing.
+  if (cause === 'bad-request' || cause === 'given-up' || cause === 'no-descriptors') return 'ignored'
   return cause === 'idle' || cause === 'timeout' ? 'timeout' : 'failure'
 }
 
@@ -86,12 +90,16 @@ const reset = new Problem('upstream-reset', 'The server behind this gateway brok
 const invalid = new Problem('upstream-invalid', 'The server behind this gateway sent an answer that is not valid HTTP.')
 const slow = new Problem('upstream-timeout', 'The server behind this gateway did not answer in time.')
 const late = new Problem('deadline', 'The time for this request was over before there was an answer.')
+const crowded = new Problem('rejected', 'The gateway has no connection to give at the moment.', {
+  code: 'no-descriptors',
+})
 const bad = new Problem('bad-request', 'The request cannot be passed on as it is.')
 
 const problemByCause: Readonly<Record<Cause, Problem>> = {
   refused,
   unresolved: refused,
   unreachable: refused,
+  'no-descriptors': crowded,
   'connect-timeout': slow,
   tls: refused,
   reset,
@@ -111,6 +119,12 @@ export const stalled: Problem = new Problem('upload-stalled', 'The rest of the r
   closing: true,
 })
 
+/** For those who would try again themselves. */
+const exhausted: Problem = new Problem(
+  'rejected',
+  'The server behind this gateway was asked as often as it may be: do not retry.',
+  { code: 'overloaded_do_not_retry', lines: [names.retry, 'no'] },
+)
 export const malformed: Problem = new Problem('bad-request', 'The request is not valid HTTP.', { closing: true })
 export const tooLong: Problem = new Problem('body-too-large', 'The body of the request is larger than it may be.', {
   closing: true,
@@ -118,8 +132,9 @@ export const tooLong: Problem = new Problem('body-too-large', 'The body of the r
 
 const rejected = new Map<string, Problem>()
 
-/** What the caller is told when there is no answer to pass on. */
-export function problemOf(outcome: Outcome<unknown>): Problem {
+/** What the caller is told when there is no answer to pass on. `spent`: it shall not try again. */
+export function problemOf(outcome: Outcome<unknown>, spent: boolean): Problem {
+  if (spent) return exhausted
   const { rejection, error } = outcome
   if (rejection !== undefined) return problemOfReason(rejection.reason)
   if (isTimeout(error)) return error.code === 'deadline' ? late : slow
@@ -149,8 +164,13 @@ function problemOfReason(reason: Reason): Problem {
 }
 
 /** `Retry-After` is in whole seconds, at least one; none where asking again is in vain. */
-export function retryAfterOf(outcome: Outcome<unknown>): string | undefined {
+export function retryAfterOf(outcome: Outcome<unknown>, spent: boolean): string | undefined {
   const { rejection } = outcome
-  if (rejection === undefined || rejection.never || rejection.reason === 'deadline') return undefined
+  if (spent || rejection === undefined || rejection.never || rejection.reason === 'deadline') return undefined
   return String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1000)))
+}
+
+/** The lines of an answer that is passed on say so, where the server has not said it itself. */
+export function forbidRetry(lines: string[]): void {
+  if (!lines.includes(names.retry)) lines.push(names.retry, 'no')
 }

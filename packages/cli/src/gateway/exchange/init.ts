@@ -9,14 +9,20 @@ export class ExchangeInit implements Init {
   readonly criticality: Criticality
   /** Calls that cost alike, and that a server may ask to hold back: a method of a route. */
   readonly method: string
+  readonly waitedMs: number
+  readonly cohort: number
+  readonly standsFor: number
 
   constructor(exchange: Exchange) {
     const { head, route } = exchange
-    const { within, criticality } = head.said
+    const { within, criticality, cohort, standsFor } = head.said
     this.data = exchange
     this.method = route.apiOf(head.method)
     this.within = within as number
     this.criticality = criticality as Criticality
+    this.waitedMs = exchange.proxy.waitedMs(route)
+    this.cohort = cohort as number
+    this.standsFor = standsFor
   }
 
   /** Asked when something has failed: only then is it known whether the body is still here. */

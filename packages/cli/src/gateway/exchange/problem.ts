@@ -12,6 +12,7 @@ export type Trouble =
   | 'body-too-large'
   | 'upload-stalled'
   | 'headers-too-large'
+  | 'target-too-long'
   | 'expectation-failed'
   | 'not-implemented'
   | 'version-not-supported'
@@ -32,6 +33,7 @@ const troubles: Readonly<Record<Trouble, readonly [status: number, title: string
   'upload-stalled': [408, 'The request did not arrive in time'],
   'expectation-failed': [417, 'What is expected cannot be done'],
   'headers-too-large': [431, 'Too many or too large header fields'],
+  'target-too-long': [414, 'The target is too long'],
   'not-implemented': [501, 'Not implemented'],
   'too-many-upgrades': [503, 'Not now'],
   'version-not-supported': [505, 'HTTP version not supported'],

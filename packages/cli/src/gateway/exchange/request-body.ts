@@ -39,7 +39,8 @@ export class RequestBody {
   private readonly clocks: Clocks
   private pieces: Buffer[] = []
   private taken = 0
-  private length = 0
+  /** Bytes that have come. */
+  length = 0
   /** No more is kept. */
   private full: boolean
   /** A server has got some of it, which is gone. */

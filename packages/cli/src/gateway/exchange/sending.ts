@@ -1,5 +1,5 @@
 import type { Call } from 'floodwall'
-import { names, timeoutAliases, writeGrpcTimeout } from 'floodwall/wire'
+import { knownStanding, names, timeoutAliases, writeCohort, writeGrpcTimeout } from 'floodwall/wire'
 import type { Dispatcher } from 'undici'
 import type { RequestHead } from '../heads/request-head.ts'
 import type { Attempt } from './attempt.ts'
@@ -28,8 +28,10 @@ const MARGIN_MS = 5
 function told(head: RequestHead, call: Call): string[] {
   const { attempt, deadline } = call
   const { lines, said } = head
-  if (deadline === Number.POSITIVE_INFINITY && attempt === 0) return lines
+  const cohort = knownStanding(call)
+  if (deadline === Number.POSITIVE_INFINITY && attempt === 0 && cohort === undefined) return lines
   const all = lines.slice()
+  if (cohort !== undefined) all.push(names.cohort, writeCohort(cohort))
   if (deadline !== Number.POSITIVE_INFINITY) {
     const left = Math.max(1, Math.floor(call.remainingMs - MARGIN_MS))
     all.push(names.timeout, String(left))

@@ -1,4 +1,13 @@
-import { isIP, isIPv6 } from 'node:net'
+import { isIP } from 'node:net'
+import {
+  FORWARDED,
+  FORWARDED_FOR,
+  FORWARDED_HOST,
+  FORWARDED_PROTO,
+  FORWARDED_STANDARD,
+  requestNames,
+} from './header-names.ts'
+import { isNone, numberOfFour } from './ip-address.ts'
 
 // For whom, and by which way, did a request come?
 //
@@ -28,25 +37,24 @@ export class Claims {
   /** Other lines of this family, as they came. */
   readonly others: string[] = []
 
-  add(name: string, value: string): void {
-    switch (name.toLowerCase()) {
-      case 'x-forwarded-for':
+  add(name: string, value: string, role: number = requestNames.role(name)): void {
+    switch (role) {
+      case FORWARDED_FOR:
         this.addresses = joined(this.addresses, value)
         break
       // Of several lines the last was written by the proxy next to us.
-      case 'x-forwarded-proto':
+      case FORWARDED_PROTO:
         this.proto = value
         break
-      case 'x-forwarded-host':
+      case FORWARDED_HOST:
         this.host = value
         break
-      case 'forwarded':
+      case FORWARDED_STANDARD:
         this.standard = joined(this.standard, value)
         break
-      case 'x-real-ip':
-        break
-      default:
+      case FORWARDED:
         this.others.push(name, value)
+        break
     }
   }
 }
@@ -76,7 +84,8 @@ export function forward(
   lines.push('x-forwarded-for', joined(claims.addresses, address), 'x-forwarded-proto', claims.proto || proto)
   const asked = claims.host || host
   if (asked !== '') lines.push('x-forwarded-host', asked)
-  lines.push(...claims.others, 'x-real-ip', client)
+  if (claims.others.length > 0) lines.push(...claims.others)
+  lines.push('x-real-ip', client)
   if (standard) lines.push('forwarded', joined(claims.standard, elementOf(address, proto, host)))
   else if (claims.standard !== '') lines.push('forwarded', claims.standard)
   return client
@@ -84,8 +93,8 @@ export function forward(
 
 /** One element of RFC 7239: what is not a token stands in quotes. */
 function elementOf(address: string, proto: string, host: string): string {
-  const node = isIPv6(address) ? `"[${address}]"` : address
-  const asked = host === '' ? '' : `;host=${/[:[]/.test(host) ? `"${host}"` : host}`
+  const node = address.includes(':') ? `"[${address}]"` : address
+  const asked = host === '' ? '' : `;host=${host.includes(':') || host.includes('[') ? `"${host}"` : host}`
   return `for=${node};proto=${proto}${asked}`
 }
 
@@ -110,6 +119,7 @@ const SIX = /^\[?([0-9A-Fa-f:.]{2,45})\]?(?::\d{1,5})?$/
 
 /** Without port and brackets, which some proxies write; '' for what is no address. */
 function bareAddress(text: string): string {
+  if (!isNone(numberOfFour(text))) return text
   const found = FOUR.exec(text)?.[1] ?? SIX.exec(text)?.[1] ?? ''
   const address = found.toLowerCase().startsWith('::ffff:') && found.includes('.') ? found.slice(7) : found
   return isIP(address) === 0 ? '' : address

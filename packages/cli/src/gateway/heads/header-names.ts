@@ -20,6 +20,11 @@ export const TRACE_PARENT = 10
 export const FORWARDED = 11
 /** Steers those who read it: believed from trusted peers only. */
 export const CONTROL = 12
+/** Those of FORWARDED that are understood. */
+export const FORWARDED_FOR = 13
+export const FORWARDED_PROTO = 14
+export const FORWARDED_HOST = 15
+export const FORWARDED_STANDARD = 16
 
 type Roles = readonly (readonly [name: string, role: number])[]
 
@@ -98,8 +103,11 @@ export const requestNames: HeaderNames = new HeaderNames(
     ['content-length', LENGTH],
     // The listener has answered it, or will when the upstream reads the body.
     ['expect', DROP],
-    ['forwarded', FORWARDED],
-    ['x-real-ip', FORWARDED],
+    ['forwarded', FORWARDED_STANDARD],
+    ['x-forwarded-for', FORWARDED_FOR],
+    ['x-forwarded-proto', FORWARDED_PROTO],
+    ['x-forwarded-host', FORWARDED_HOST],
+    ['x-real-ip', DROP],
     ['x-request-id', REQUEST_ID],
     ['traceparent', TRACE_PARENT],
     // RFC 9440: who showed which certificate is ours to say.

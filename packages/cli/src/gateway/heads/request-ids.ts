@@ -6,14 +6,24 @@ import { randomBytes } from 'node:crypto'
 // a trusted peer: strangers could make two requests share one, or write into logs what they like.
 
 const MOST_LENGTH = 128
+/** `00` to `zz`: to write a number in base 36 costs as much as the rest of a name, so that it is done once in so many. */
+const ENDINGS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, i) => i.toString(36).padStart(2, '0'))
 
 export class RequestIds {
   private readonly start = `${randomBytes(6).toString('hex')}-`
+  private blocks = 0
+  private block = this.start
   private last = 0
 
   next(): string {
-    this.last = (this.last + 1) % Number.MAX_SAFE_INTEGER
-    return this.start + this.last.toString(36)
+    if (++this.last === ENDINGS.length) this.renew()
+    return this.block + ENDINGS[this.last]
+  }
+
+  private renew(): void {
+    this.blocks = (this.blocks + 1) % Number.MAX_SAFE_INTEGER
+    this.block = this.start + this.blocks.toString(36)
+    this.last = 0
   }
 }
 

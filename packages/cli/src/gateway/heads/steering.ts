@@ -8,7 +8,13 @@ import { type Inbound, names, readInbound, timeoutAliases } from 'floodwall/wire
 
 const timeouts: ReadonlySet<string> = new Set([names.timeout, ...Object.values(timeoutAliases)])
 /** Not passed on as they came. */
-const toldAnew: ReadonlySet<string> = new Set([...timeouts, names.attempt, names.attempts])
+const toldAnew: ReadonlySet<string> = new Set([
+  ...timeouts,
+  names.cohort,
+  names.standsFor,
+  names.attempt,
+  names.attempts,
+])
 
 /** A caller that waits longer than a day does not wait. */
 const LONGEST_MS = 86_400_000
@@ -39,13 +45,21 @@ export class Steering {
 export interface Said {
   readonly within: number | undefined
   readonly criticality: Criticality | undefined
+  readonly cohort: number | undefined
+  readonly standsFor: number
   readonly aliases: readonly string[]
 }
 
 /** Nothing was said, or by nobody who is believed. */
-export const nothingSaid: Said = { within: undefined, criticality: undefined, aliases: [] }
+export const nothingSaid: Said = {
+  within: undefined,
+  criticality: undefined,
+  cohort: undefined,
+  standsFor: 1,
+  aliases: [],
+}
 
 export function saidIn(steering: Steering): Said {
-  const { within, criticality } = steering.read()
-  return { within, criticality, aliases: steering.aliases }
+  const { within, criticality, cohort, standsFor } = steering.read()
+  return { within, criticality, cohort, standsFor, aliases: steering.aliases }
 }

@@ -6,31 +6,16 @@
 //   00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01   version, trace, parent, flags
 
 const LENGTH = 55
-const DASHES = [2, 35, 52]
+/** Lower case only, as the specification says; neither id is all zeros, and `ff` is no version. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
 
 /** The trace's id, 32 hexadecimal digits; '' when `value` is no traceparent. */
 export function traceOf(value: string): string {
-  if (value.length < LENGTH || (value.length > LENGTH && !mayBeLonger(value))) return ''
-  for (let i = 0; i < LENGTH; i++) {
-    const code = value.charCodeAt(i)
-    if (DASHES.includes(i) ? code !== 45 : !isHex(code)) return ''
-  }
-  if (value.startsWith('ff')) return ''
-  const trace = value.slice(3, 35)
-  return isZero(trace) || isZero(value.slice(36, 52)) ? '' : trace
+  if (!TRACEPARENT.test(value)) return ''
+  return value.length === LENGTH || mayBeLonger(value) ? value.slice(3, 35) : ''
 }
 
 /** A later version may add fields; 00 has none. */
 function mayBeLonger(value: string): boolean {
-  return !value.startsWith('00') && value.charCodeAt(LENGTH) === 45 && value.length <= 512
-}
-
-/** Lower case only, as the specification says. */
-function isHex(code: number): boolean {
-  return (code >= 48 && code <= 57) || (code >= 97 && code <= 102)
-}
-
-function isZero(digits: string): boolean {
-  for (let i = 0; i < digits.length; i++) if (digits.charCodeAt(i) !== 48) return false
-  return true
+  return !value.startsWith('00') && value.length <= 512
 }

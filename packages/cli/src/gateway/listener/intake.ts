@@ -12,18 +12,14 @@ import { throwAway } from './remainder.ts'
 /** More than any client keeps under way. */
 export const MOST_UNDER_WAY = 100
 
-/** node:http's own flags for the same purpose: it stops when answers pile up, and we stop with the same means. */
-interface Intern {
-  _paused?: boolean
-  readonly parser?: { pause(): void; resume(): void } | null
-}
-
 export class Intake {
-  private readonly socket: Socket & Intern
+  private readonly socket: Socket
   private underWay = 0
   private over = false
   /** Nothing is read: who has left is not heard of either. */
-  isStopped = false
+  private isStopped = false
+  private stops = 0
+  private stopsSeen = 0
 
   constructor(socket: Socket) {
     this.socket = socket
@@ -31,7 +27,7 @@ export class Intake {
 
   /** One more is under way. */
   begun(): void {
-    if (++this.underWay >= MOST_UNDER_WAY) this.stop()
+    if (++this.underWay >= MOST_UNDER_WAY && !this.isStopped && !this.over) this.stop()
   }
 
   /** One of them has its answer. */
@@ -39,35 +35,48 @@ export class Intake {
     if (--this.underWay < MOST_UNDER_WAY / 2 && this.isStopped && !this.over) this.goOn()
   }
 
-  /** Once a second: where nothing is under way and nothing is left to send, there is nothing to wait for, whoever stopped the reading. */
-  check(): void {
-    const { socket, underWay, over } = this
-    if (underWay === 0 && !over && socket._paused === true && socket.writableLength === 0) this.goOn()
+  /** Asked once a second: true when nothing was read since it was asked before. */
+  hasRested(): boolean {
+    const { stops, stopsSeen } = this
+    this.stopsSeen = this.isStopped ? stops : 0
+    return this.isStopped && stops === stopsSeen
   }
 
   /** The last one was here. */
   close(): void {
     if (this.over) return
+    if (this.isStopped) this.goOn()
     this.over = true
-    this.isStopped = false
     throwAway(this.socket, () => {
       this.isStopped = true
+      this.stops++
     })
   }
 
-  /** Reads no more. The parser stops by itself behind what it is reading. */
+  /**
+   * Reads no more. node:http reads on by itself whenever an answer is written, however many are under way: so it is not let. The end of a
+   * packet is not in its hands: what is here of it is parsed.
+   */
   private stop(): void {
+    const { socket } = this
     this.isStopped = true
-    this.socket._paused = true
-    this.socket.pause()
+    this.stops++
+    socket.resume = () => socket
+    socket.on('resume', this.holdOn)
+    socket.pause()
+    this.holdOn()
+  }
+
+  /** Somebody has asked for more a moment ago, and node:http, which does the reading, gets to know only now. */
+  private readonly holdOn = (): void => {
+    this.socket.emit('pause')
   }
 
   private goOn(): void {
     const { socket } = this
     this.isStopped = false
-    if (socket.destroyed) return
-    socket._paused = false
-    socket.parser?.resume()
-    socket.resume()
+    Reflect.deleteProperty(socket, 'resume')
+    socket.off('resume', this.holdOn)
+    if (!socket.destroyed) socket.resume()
   }
 }

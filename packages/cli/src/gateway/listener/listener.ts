@@ -10,12 +10,14 @@ import type { Log } from '../log.ts'
 import { hearAgain } from '../upgrades/hear-again.ts'
 import type { Carriers } from './carriers.ts'
 import type { Certificates } from './certificates.ts'
+import { isTargetTooLong } from './overflow.ts'
 import type { Peers } from './peers.ts'
 import type { Proxy } from './proxy.ts'
 
 // The server that faces the clients. node:http parses; what it lets through and should not is refused in request-head.ts.
 
 const tooLarge = new Problem('headers-too-large', 'The header fields are too large.', { closing: true })
+const targetTooLong = new Problem('target-too-long', 'The target of the request is too long.', { closing: true })
 const tooSlow = new Problem('upload-stalled', 'The request did not arrive in time.', { closing: true })
 
 const unexpected = new Problem('expectation-failed', 'The only expectation that is known here is 100-continue.', {
@@ -109,7 +111,8 @@ export function trafficServer(ground: Ground, carriers: Carriers, certificates?:
     }
     // The client is gone, and its body with it: there is nobody to tell.
     if (code === 'ECONNRESET' || !socket.writable || (code === CUT_OFF && peer.busy)) return void socket.destroy()
-    const problem = problemByCode.get(code) ?? malformed
+    const usual = problemByCode.get(code) ?? malformed
+    const problem = usual === tooLarge && isTargetTooLong(error, limits.headerBytes) ? targetTooLong : usual
     const id = proxy.lastWord(problem, peer)
     if (id !== undefined) log.debug({ id, code, status: problem.status, from: peer.address }, 'not a valid request')
   })

@@ -1,10 +1,13 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Exchange } from '../exchange/exchange.ts'
+import { stalled } from '../exchange/failures.ts'
 import type { Problem } from '../exchange/problem.ts'
 import type { Sender } from '../heads/forwarding.ts'
 import { Intake } from './intake.ts'
+import { packetOn, writingOn } from './node-internals.ts'
+import { Pace } from './pace.ts'
 import { reset } from './reset.ts'
 import type { Trust } from './trust.ts'
 
@@ -28,6 +31,10 @@ export interface PeerLimits {
   readonly requestMs: number
   /** No byte of an upload for so long. Routes may say otherwise. */
   readonly idleMs: number
+  /** Bytes a second of an upload that is waited for; 0: none. Routes may say otherwise. */
+  readonly uploadBytes: number
+  /** From `100 Continue` to the first byte. */
+  readonly continueMs: number
   /** No byte of an answer taken for so long. */
   readonly stallMs: number
 }
@@ -49,8 +56,10 @@ export class Peer implements Sender {
   /** A request that was said to be the last is here. */
   heardLast = false
   private lastWords = ''
+  private knownFirst = false
   private readonly intake: Intake
   private readonly carrier: Socket
+  private readonly pace = new Pace()
   private first: Exchange | null = null
   private read = -1
   private readSince = 0
@@ -79,9 +88,9 @@ export class Peer implements Sender {
     return this.first !== null
   }
 
-  /** The answer that is being written. Nothing public tells of it: it is over when the last byte is with the system, and the next one begins. */
+  /** The answer that is being written. */
   private get writing(): ServerResponse | null {
-    return (this.socket as Socket & { _httpMessage?: ServerResponse | null })._httpMessage ?? null
+    return writingOn(this.socket)
   }
 
   /** What comes now has to wait for answers. */
@@ -99,6 +108,20 @@ export class Peer implements Sender {
     if (this.first !== null) this.first.before = exchange
     this.first = exchange
     this.intake.begun()
+  }
+
+  /** Its first request is RTSP, which the parser takes for HTTP/1.0 and does not tell. */
+  isForeign(request: IncomingMessage): boolean {
+    if (this.knownFirst) return false
+    this.knownFirst = true
+    return packetOn(this.socket)?.includes(`${request.url} RTSP/`) === true
+  }
+
+  /** Its connection has left HTTP, and answers are due: node:http hears no more of it, so they would wait for a slow client for ever. */
+  detached(): void {
+    const { socket } = this
+    socket.on('error', () => {})
+    socket.on('drain', () => this.writing?.emit('drain'))
   }
 
   /** Something came that nobody hears, and nothing is heard any more. */
@@ -187,27 +210,33 @@ export class Peer implements Sender {
     for (let exchange = this.first; exchange !== null; exchange = exchange.after) {
       if (!exchange.incomplete) continue
       // Where the route has a time of its own, the sweep sees to it.
-      if (exchange.route.config.limits.requestMs === undefined) exchange.stall()
+      if (exchange.route.config.limits.requestMs === undefined) exchange.giveUp(stalled)
       return true
     }
     return false
   }
 
   sweep(now: number, limits: PeerLimits): void {
-    this.intake.check()
+    const rested = this.intake.hasRested()
     if (this.hasStoppedReading(now, limits.stallMs)) return this.cut()
     if (this.ended) {
       if (this.isSilent(now)) return this.cut()
       this.probe()
-    } else if (this.intake.isStopped) this.probe()
+    } else if (rested) this.probe()
     for (let exchange = this.first; exchange !== null; exchange = exchange.after) {
       if (!exchange.incomplete) continue
-      if (now - exchange.since >= exchange.route.requestMs(limits)) return exchange.stall()
-      if (!exchange.uploading) break
-      if (this.hasStoppedSending(now, exchange.route.idleMs(limits))) exchange.stall()
+      if (now - exchange.since >= exchange.route.requestMs(limits)) return exchange.giveUp(stalled)
+      if (!exchange.uploading) {
+        this.pace.rest(exchange, now)
+        this.read = -1
+        return
+      }
+      if (this.pace.isTooSlow(exchange, now, limits) || this.hasStoppedSending(now, exchange.route.idleMs(limits)))
+        exchange.giveUp(stalled)
       return
     }
     this.read = -1
+    this.pace.forget()
   }
 
   private hasStoppedReading(now: number, stallMs: number): boolean {

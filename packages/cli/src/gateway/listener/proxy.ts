@@ -35,16 +35,14 @@ function mayIgnore(offer: string): boolean {
   return offer === '' || offer === 'h2c'
 }
 
-/**
- * What has left HTTP may not be answered: answers are due, or were the last, and nobody could tell them from what comes now. It ends then, and
- * so does what is due: node:http has let go of the connection.
- */
-function isOutOfTurn({ answering, closing, heardLast, socket }: Peer): boolean {
-  if (!answering && !closing && !heardLast) return false
-  socket.on('error', () => {})
-  socket.destroySoon()
-  return true
-}
+const notHttp = new Problem('version-not-supported', 'HTTP is spoken here.', { closing: true })
+const outOfTurn = new Problem(
+  'not-implemented',
+  'A connection is changed when all answers on it are written, and not before.',
+  {
+    closing: true,
+  },
+)
 
 /** Its client is about to send something that nobody wants. Behind an offer (node:http marks those) nobody reads. */
 function bringsBody(request: IncomingMessage & { readonly upgrade?: boolean }): boolean {
@@ -80,6 +78,7 @@ export class Proxy {
     const peer = peers.of(request.socket)
     // What follows a request whose end is in doubt, or that was said to be the last, is not a request: it may be the body of one.
     if (peer.closing || peer.heardLast) return peer.deaf()
+    if (request.httpVersionMinor === 0 && peer.isForeign(request)) return this.turnAway(notHttp, request, response)
     const head = RequestHead.of(request, peer, site.limits.headerCount, site.forwarded)
     if (head instanceof Problem) return this.turnAway(head, request, response)
     // What the parser takes for an offer comes to upgrade(). This one only we see, and two readings are one too many.
@@ -93,7 +92,7 @@ export class Proxy {
   upgrade(request: IncomingMessage, socket: Socket, early: Buffer, ignore: () => void): void {
     const { site, peers, upgrades } = this.ground
     const peer = peers.of(socket)
-    if (isOutOfTurn(peer)) return
+    if (this.isOutOfTurn(peer, request, outOfTurn)) return
     const head = RequestHead.of(request, peer, site.limits.headerCount, site.forwarded)
     const route = head instanceof Problem ? head : this.routeOf(head)
     const protocol = head instanceof Problem || route instanceof Problem ? undefined : route.protocolOf(head.offer)
@@ -112,8 +111,25 @@ export class Proxy {
   connect(request: IncomingMessage, socket: Socket): void {
     socket.on('error', () => {})
     const peer = this.ground.peers.of(socket)
-    const id = isOutOfTurn(peer) ? undefined : this.lastWord(refusedMethod, peer, request)
-    if (id !== undefined) this.tellProblem(refusedMethod, id)
+    if (!this.isOutOfTurn(peer, request, refusedMethod)) this.refuse(refusedMethod, peer, request)
+  }
+
+  /**
+   * What has left HTTP has to wait for the answers that are due, and behind the last one it is nothing at all. They are written still; that
+   * `problem` comes behind them is the end of the connection.
+   */
+  private isOutOfTurn(peer: Peer, request: IncomingMessage, problem: Problem): boolean {
+    const { answering, closing, heardLast } = peer
+    if (!answering && !closing && !heardLast) return false
+    peer.detached()
+    if (closing || heardLast) peer.deaf()
+    else this.refuse(problem, peer, request)
+    return true
+  }
+
+  private refuse(problem: Problem, peer: Peer, request: IncomingMessage): void {
+    const id = this.lastWord(problem, peer, request)
+    if (id !== undefined) this.tellProblem(problem, id)
   }
 
   /** Connections that change their protocol. */
@@ -150,6 +166,13 @@ export class Proxy {
     peer.add(exchange)
     this.ground.telemetry.inFlight++
     return exchange
+  }
+
+  /** How long a request of `route` that is met now has waited for the loop; 0 where no layer asks. */
+  waitedMs({ guarded }: Route): number {
+    const { signals } = this.ground.site
+    signals.touch()
+    return guarded ? signals.waitedMs() : 0
   }
 
   /** Sends an exchange through its route. */

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { readAgain } from './node-internals.ts'
 
 // What is done with bytes behind the last request of a connection?
 //
@@ -12,18 +13,12 @@ import type { Socket } from 'node:net'
 const MOST_BYTES = 1024 * 1024
 const MOST_MS = 1000
 
-/** node:http stops reading by this flag, and starts again when it is gone. */
-interface Paused {
-  _paused?: boolean
-}
-
 /** From now on. `tooMuch`: it is not read any more. */
-export function throwAway(socket: Socket & Paused, tooMuch: () => void): void {
+export function throwAway(socket: Socket, tooMuch: () => void): void {
   let left = MOST_BYTES
   const parsers = socket.listeners('data')
   // Where reading was stopped: only node:http's own listener starts it again, and below it is taken off.
-  socket._paused = false
-  socket.emit('resume')
+  readAgain(socket)
   // Who listens gets the bytes in place of the parser, which has taken them straight from the system until now.
   socket.on('data', (piece: Buffer) => {
     left -= piece.length

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net'
+import { isNone, numberOfFour } from '../heads/ip-address.ts'
 
 // Whom does the gateway believe what it says about other requests than its own?
 //
@@ -43,7 +44,7 @@ export class Trust {
       this.list.addSubnet(address, bits, family)
       if (family !== 'ipv4') continue
       const mask = bits === 0 ? 0 : -1 << (32 - bits)
-      this.bases.push(numberOf(address) & mask)
+      this.bases.push(numberOfFour(address) & mask)
       this.masks.push(mask)
     }
     this.mixed = ranges.some(({ address, bits, family }) => family === 'ipv6' && beginsWithZeros(address, bits))
@@ -51,26 +52,11 @@ export class Trust {
 
   /** `address` as `Peer` says it: an IPv4 address that came in IPv6 clothes is an IPv4 address. */
   readonly holds = (address: string): boolean => {
-    const version = isIP(address)
-    if (version !== 4) return version === 6 && this.list.check(address, 'ipv6')
-    const number = numberOf(address)
+    const number = numberOfFour(address)
+    if (isNone(number)) return isIP(address) === 6 && this.list.check(address, 'ipv6')
     for (let i = 0; i < this.bases.length; i++) if ((number & (this.masks[i] as number)) === this.bases[i]) return true
     return this.mixed && this.list.check(address, 'ipv4')
   }
-}
-
-/** Of a valid IPv4 address, as 32 bits with a sign. */
-function numberOf(address: string): number {
-  let number = 0
-  let part = 0
-  for (let i = 0; i < address.length; i++) {
-    const code = address.charCodeAt(i)
-    if (code === 46) {
-      number = (number << 8) | part
-      part = 0
-    } else part = part * 10 + code - 48
-  }
-  return (number << 8) | part
 }
 
 /** Whether the first 16 bits of addresses in this range may all be 0. */

@@ -6,6 +6,8 @@ import * as v from 'valibot'
 // in its normal form: percent-encoded text, in which no caller can write the end of a line, or anything else that is not visible ASCII.
 
 const MOST_EDITS = 100
+/** Lengths from here on share a bit. */
+const LONGER = 31
 /** What frames a message, or speaks about one connection, is the gateway's to write. */
 const OURS = /^(?:connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/i
 
@@ -49,9 +51,11 @@ export interface HeaderEdits {
   readonly templates: readonly Template[]
   /** Lines that go: those removed, and those that are set anew. */
   readonly gone: ReadonlySet<string>
+  /** A bit for each length that one of them has: most lines are let through by their length. */
+  readonly lengths: number
 }
 
-export const noEdits: HeaderEdits = { set: [], templates: [], gone: new Set() }
+export const noEdits: HeaderEdits = { set: [], templates: [], gone: new Set(), lengths: 0 }
 
 const NAME = /\{([A-Za-z][A-Za-z0-9_]{0,31})\}/g
 
@@ -60,7 +64,10 @@ function editsOf(set: readonly (readonly [string, string])[], remove: readonly s
   const all = set.map(([header, value]) => templateOf(header, value))
   const constants = all.filter(({ names }) => names.length === 0).flatMap(({ header, texts }) => [header, ...texts])
   const templates = all.filter(({ names }) => names.length > 0)
-  return { set: constants, templates, gone: new Set([...remove, ...set.map(([name]) => name)]) }
+  const gone = new Set([...remove, ...set.map(([name]) => name)])
+  let lengths = 0
+  for (const { length } of gone) lengths |= 1 << Math.min(length, LONGER)
+  return { set: constants, templates, gone, lengths }
 }
 
 function templateOf(header: string, value: string): Template {
@@ -76,20 +83,23 @@ export function textOf({ texts, names }: Template): string {
 /** Edits flat lines in place. `values`: what the names stand for. */
 export function edit(
   lines: string[],
-  { set, templates, gone }: HeaderEdits,
+  { set, templates, gone, lengths }: HeaderEdits,
   values: ReadonlyMap<string, string>,
 ): void {
-  if (gone.size > 0) {
+  if (lengths !== 0) {
     let kept = 0
     for (let i = 0; i < lines.length; i += 2) {
-      if (gone.has((lines[i] as string).toLowerCase())) continue
-      lines[kept] = lines[i] as string
-      lines[kept + 1] = lines[i + 1] as string
+      const name = lines[i] as string
+      if (((lengths >> Math.min(name.length, LONGER)) & 1) !== 0 && gone.has(name.toLowerCase())) continue
+      if (kept !== i) {
+        lines[kept] = name
+        lines[kept + 1] = lines[i + 1] as string
+      }
       kept += 2
     }
-    lines.length = kept
+    if (kept !== lines.length) lines.length = kept
   }
-  for (const part of set) lines.push(part)
+  for (let i = 0; i < set.length; i += 2) lines.push(set[i] as string, set[i + 1] as string)
   for (const { header, texts, names } of templates) {
     let value = texts[0] as string
     for (let i = 0; i < names.length; i++) value += (values.get(names[i] as string) ?? '') + (texts[i + 1] as string)

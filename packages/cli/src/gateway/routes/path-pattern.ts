@@ -32,11 +32,16 @@ export class PathPattern {
   private readonly segments: readonly Segment[]
   /** Ends in `**`. */
   private readonly open: boolean
+  /** All paths that match begin so: the literal segments at the front. */
+  private readonly start: string
 
   private constructor(text: string, segments: readonly Segment[], open: boolean) {
     this.text = text
     this.segments = segments
     this.open = open
+    const other = segments.findIndex(({ kind }) => kind !== 'literal')
+    const literal = segments.slice(0, other < 0 ? segments.length : other) as { readonly text: string }[]
+    this.start = literal.map(({ text: segment }) => `/${segment}`).join('')
   }
 
   /** Undefined when `text` is no pattern. */
@@ -66,6 +71,7 @@ export class PathPattern {
 
   /** `path` begins with "/" and has no query. */
   matches(path: string): boolean {
+    if (!path.startsWith(this.start)) return false
     let at = 1
     for (const segment of this.segments) {
       // Behind the last segment there is none.

@@ -1,4 +1,5 @@
 import { type Layer, type Pipeline, pipeline } from 'floodwall'
+import type { ProcessSignals } from 'floodwall/server'
 import { RouteTelemetry } from '../admin/telemetry.ts'
 import type { Limits } from '../config/limits.ts'
 import type { RouteConfig } from '../config/route-options.ts'
@@ -17,6 +18,8 @@ export class Route {
   readonly pipeline: Pipeline
   readonly telemetry: RouteTelemetry
   readonly config: RouteConfig
+  /** It wants to know how long requests have waited for the loop. */
+  readonly guarded: boolean
   private readonly apis = new Map<string, string>()
 
   private constructor(config: RouteConfig, made: Pipeline, telemetry: RouteTelemetry) {
@@ -24,10 +27,19 @@ export class Route {
     this.config = config
     this.pipeline = made
     this.telemetry = telemetry
+    this.guarded = config.layers.some(({ kind }) => kind === 'overload')
   }
 
-  static of(config: RouteConfig, cluster: UpstreamCluster, lane: StaticLane): Route {
-    return new Route(config, pipeline(config.id, layersOf(config, cluster, lane)), new RouteTelemetry())
+  static of(config: RouteConfig, cluster: UpstreamCluster, lane: StaticLane, signals: ProcessSignals): Route {
+    const made = pipeline(config.id, layersOf(config, cluster, lane), { shared: signals.shared() })
+    return new Route(config, made, new RouteTelemetry())
+  }
+
+  /** How far down the line of priorities it is open; undefined where it has no layer that would say. */
+  levelText(): string | undefined {
+    if (!this.guarded) return undefined
+    const layer = this.pipeline.find('overload') as { levelText?(): string } | undefined
+    return layer?.levelText?.()
   }
 
   /** A name for the requests of one method. The methods are those that the parser knows. */
@@ -84,8 +96,9 @@ export class Route {
     if (response !== noEdits) edit(lines, response, response.templates.length > 0 ? this.valuesIn(head) : none)
   }
 
-  private valuesIn({ pathname }: RequestHead): ReadonlyMap<string, string> {
-    return this.config.match.path?.valuesIn(pathname) ?? none
+  private valuesIn(head: RequestHead): ReadonlyMap<string, string> {
+    head.values ??= this.config.match.path?.valuesIn(head.pathname) ?? none
+    return head.values
   }
 
   /** The one with other settings: same counts, and layers that did not change keep their state. */

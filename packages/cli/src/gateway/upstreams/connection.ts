@@ -79,8 +79,12 @@ export class Connection {
 
   private watch(socket: Socket): void {
     const interim = new InterimAnswers(this.mostHeadBytes)
-    const read = socket.read.bind(socket) as (size?: number) => Buffer | null
-    socket.read = (size?: number) => interim.strain(read(size))
+    const { read } = socket as { read: (this: Socket, size?: number) => Buffer | null }
+    // Not bound, and nothing is not strained: it is asked twice for every answer, the second time in vain.
+    socket.read = (size?: number) => {
+      const piece = read.call(socket, size)
+      return piece === null ? null : interim.strain(piece)
+    }
     // Before undici hears of it, which may take it for the end of an answer.
     socket.on('error', (error) => {
       this.fault = error

@@ -30,8 +30,8 @@ export class InterimAnswers {
   }
 
   /** What is left of `piece`; null for nothing yet. */
-  strain(piece: Buffer | null): Buffer | null {
-    if (piece === null || !this.due) return piece
+  strain(piece: Buffer): Buffer | null {
+    if (!this.due) return piece
     const bytes = this.held === null ? piece : Buffer.concat([this.held, piece])
     this.held = null
     let at = 0
