@@ -12,3 +12,8 @@ export type {
   Resilience4jState,
   Resilience4jTransition,
 } from './options.ts'
+export {
+  type Resilience4jRateEvent,
+  Resilience4jRateLimiter,
+  type Resilience4jRateLimiterOptions,
+} from './rate-limiter.ts'

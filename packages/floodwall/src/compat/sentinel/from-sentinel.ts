@@ -91,7 +91,8 @@ function refuse(value: string, expected: string): ConfigError {
   return new ConfigError([{ path: 'rules', value, expected }])
 }
 
-function listOf(rules: unknown): readonly unknown[] {
+/** The rules of a document, or its JSON. */
+export function listOf(rules: unknown): readonly unknown[] {
   const list = typeof rules === 'string' ? parsed(rules) : rules
   if (!Array.isArray(list)) throw refuse(show(list), 'a list of rules')
   if (list.length > MOST_RULES) throw refuse(`${list.length} rules`, `at most ${MOST_RULES}`)

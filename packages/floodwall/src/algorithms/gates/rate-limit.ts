@@ -1,0 +1,93 @@
+import { showMs } from '../../core/duration.ts'
+import { type Ask, type Gate, Permit, Rejection, type Snapshot } from '../../core/gate.ts'
+import { type Kind, kindOf } from '../../core/layer.ts'
+import type { Env } from '../../core/runtime.ts'
+import { costOf, type Reservable } from '../rates/rate.ts'
+import { carryOver, rateOf } from './rate-limit-algorithms.ts'
+import { type RateOptions, type RateSettings, rateOptions, rateSnapshot } from './rate-limit-settings.ts'
+import { TokenBucket } from './token-bucket.ts'
+
+// How often, if a bucket is not what was promised to the callers?
+//
+// The gate over any of the algorithms of `rates`. The token bucket, which is the default, has a class of its own: it is on the way of every
+// call, and one shape there is worth some nanoseconds.
+//
+// Invariant: that of its algorithm. A refusal takes nothing; a cancelled permit gives back its cost.
+
+class RateLimit implements Gate {
+  readonly kind = 'rateLimit'
+  readonly path: string
+  private readonly settings: RateSettings
+  readonly rate: Reservable
+
+  constructor(settings: RateSettings, env: Env) {
+    this.path = env.path
+    this.settings = settings
+    this.rate = rateOf(settings, env.now())
+  }
+
+  tryAcquire(ask: Ask): Permit | Rejection {
+    const cost = costOf(ask.cost)
+    const waitMs = this.rate.take(cost, ask.now)
+    if (waitMs === 0) return new Permit(this, 0, cost)
+    const never = waitMs === Number.POSITIVE_INFINITY
+    return new Rejection(this, 'rate', never ? 0 : waitMs, this.rate.left(ask.now), cost, never)
+  }
+
+  settled(): void {}
+
+  cancelled(permit: Permit, now: number): void {
+    this.rate.give(permit.tag, now)
+  }
+
+  explain({ value, limit, never }: Rejection): string {
+    const { most } = this.rate
+    if (limit > most) return `costs ${limit}, and no more than ${most} can ever pass at once`
+    if (never) return `costs ${limit}, ${value} left, and at rate 0 nothing is earned`
+    const { rate, per } = this.settings
+    return `costs ${limit}, ${Math.floor(value * 100) / 100} of ${most} left, at ${rate} per ${showMs(per)}`
+  }
+
+  idle(now: number): boolean {
+    return this.rate.idle(now)
+  }
+
+  inspect(now: number): Snapshot {
+    const { kind, path, rate, settings } = this
+    return {
+      kind,
+      path,
+      tokens: rate.left(now),
+      burst: rate.most,
+      perSecond: (settings.rate / settings.per) * 1000,
+    }
+  }
+}
+
+/** At most `rate` per `per`, with bursts up to `burst`. Refuses with the time to wait. */
+export const rateLimit: Kind<RateOptions, RateSettings> = kindOf({
+  kind: 'rateLimit',
+  options: rateOptions,
+  snapshot: rateSnapshot,
+  build(settings, env, previous) {
+    const now = env.now()
+    if ((settings.algorithm ?? 'tokenBucket') !== 'tokenBucket') {
+      const gate = new RateLimit(settings, env)
+      if (previous instanceof RateLimit) carryOver(previous.rate, gate.rate, now)
+      else if (isByCalls(previous)) carryOver(previous, gate.rate, now)
+      return gate
+    }
+    if (previous instanceof TokenBucket && previous.timed === (settings.charge === 'time')) {
+      previous.reconfigure(settings, now)
+      return previous
+    }
+    const bucket = new TokenBucket(settings, env)
+    if (previous instanceof RateLimit && !bucket.timed) bucket.tokens = Math.min(bucket.tokens, previous.rate.left(now))
+    return bucket
+  },
+})
+
+/** Milliseconds of work are not calls: there is nothing to carry over. */
+function isByCalls(previous: unknown): previous is TokenBucket {
+  return previous instanceof TokenBucket && !previous.timed
+}
