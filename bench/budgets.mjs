@@ -38,6 +38,17 @@ const budgets = {
   'throttle decision': { ns: 60 },
   'idle throttles, used': { bytes: 2048 },
 
+  'bbr decision': { ns: 250 },
+  'bbr decision, on guard': { ns: 250 },
+  'bbr decision, by a pressure': { ns: 250 },
+  'bbr refusal': { ns: 250 },
+
+  // Beside the same without it: what is added.
+  'overload decision': { ns: 250 },
+  'overload, protect and signals: added to a request': { ns: 500 },
+  'hello over node:http, CPU with overload': { ratio: 1.05 },
+  'hello over fastify, CPU with overload': { ratio: 1.05 },
+
   'pick + settle, 100 endpoints': { ns: 200 },
   'pick + settle, 10000 endpoints': { ns: 400 },
 

@@ -3,17 +3,19 @@ import { spawnSync } from 'node:child_process'
 import { overruns } from './budgets.mjs'
 import { markdown, table, writeJson } from './lib/report.mjs'
 import { help, parse, UsageError } from './lib/usage.mjs'
+import { bbr } from './suites/bbr.mjs'
 import { cluster } from './suites/cluster.mjs'
 import { gateway } from './suites/gateway.mjs'
 import { gatewayMemory } from './suites/gateway-memory.mjs'
 import { hot } from './suites/hot.mjs'
 import { idle } from './suites/idle.mjs'
+import { overload } from './suites/overload.mjs'
 import { retry } from './suites/retry.mjs'
 import { simulator } from './suites/simulator.mjs'
 import { throttle } from './suites/throttle.mjs'
 import { trips } from './suites/trips.mjs'
 
-const suites = [hot, idle, gateway, gatewayMemory, cluster, simulator, throttle, trips, retry]
+const suites = [hot, idle, gateway, gatewayMemory, cluster, simulator, throttle, trips, retry, bbr, overload]
 
 async function main(argv) {
   const options = parse(argv, suites)
@@ -33,7 +35,8 @@ async function main(argv) {
   process.stdout.write(show(rows, options.markdown))
   process.stdout.write(`\nsuite ${suite.name}, Node ${node}\n`)
   if (options.json !== undefined) write(options.json, suite.name, node, rows)
-  if (options.check && rows.some((row) => overruns(row).length > 0)) process.exitCode = 1
+  const { overruns: over = overruns } = suite
+  if (options.check && rows.some((row) => over(row).length > 0)) process.exitCode = 1
 }
 
 function oneTable({ columns, markdown: shorter }) {

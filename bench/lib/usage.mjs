@@ -13,6 +13,7 @@ const options = {
   only: { type: 'string', value: 'TEXT', about: 'only rows whose name contains TEXT' },
   rounds: { type: 'string', value: 'N', about: 'paired rounds per process (hot: 25, gateway: 6)' },
   processes: { type: 'string', value: 'N', about: 'fresh processes per row (hot, idle: 5)' },
+  quick: { type: 'boolean', about: 'overload: fewer handlers and loads, shorter' },
   seconds: { type: 'string', value: 'N', about: 'length of a gateway round (3)' },
   node: { type: 'string', value: 'PATH', about: 'run the children with another node binary' },
   floodwall: { type: 'string', value: 'FILE', about: 'measure another build: the path of its dist/index.js' },

@@ -2,7 +2,9 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { adaptiveLimitInAFlood } from './charts/adaptive-limit.mjs'
 import { balanceOverAnOutage } from './charts/balance.mjs'
+import { bbrInAFlood } from './charts/bbr.mjs'
 import { breakerOverAnOutage, breakerStates } from './charts/breaker.mjs'
 import { breakerAndATargetThatHangs } from './charts/breaker-hang.mjs'
 import { bulkheadAroundASlowTarget } from './charts/bulkhead.mjs'
@@ -11,7 +13,11 @@ import { deadlineAlongAChain } from './charts/deadline.mjs'
 import { tailWithAndWithout } from './charts/hedge.mjs'
 import { bothSides, gatePolicyPipeline, twoEnds } from './charts/house.mjs'
 import { keyedLimits } from './charts/keyed.mjs'
+import { overloadOverAFlood } from './charts/overload.mjs'
+import { crowdBeforeAPace } from './charts/pace.mjs'
+import { partitionsOfALimit } from './charts/partitions.mjs'
 import { queueByOrder } from './charts/queue.mjs'
+import { ratesOfTheGreedy } from './charts/rate-algorithms.mjs'
 import { tokensOfABucket } from './charts/rate-limit.mjs'
 import { backoffCeilings, budgetInAnOutage } from './charts/retry.mjs'
 import { shadowOfALimit } from './charts/shadow.mjs'
@@ -22,7 +28,9 @@ export const folder = fileURLToPath(new URL('../../docs/pictures', import.meta.u
 
 /** The pictures by file name. */
 export const pictures = /** @type {Readonly<Record<string, () => string>>} */ ({
+  'adaptive-limit.svg': adaptiveLimitInAFlood,
   'balance.svg': balanceOverAnOutage,
+  'bbr.svg': bbrInAFlood,
   'breaker.svg': breakerOverAnOutage,
   'breaker-hang.svg': breakerAndATargetThatHangs,
   'breaker-states.svg': breakerStates,
@@ -34,7 +42,11 @@ export const pictures = /** @type {Readonly<Record<string, () => string>>} */ ({
   'gate-policy-pipeline.svg': gatePolicyPipeline,
   'two-ends.svg': twoEnds,
   'keyed.svg': keyedLimits,
+  'pace.svg': crowdBeforeAPace,
+  'partitions.svg': partitionsOfALimit,
+  'overload.svg': overloadOverAFlood,
   'queue.svg': queueByOrder,
+  'rate-algorithms.svg': ratesOfTheGreedy,
   'rate-limit.svg': tokensOfABucket,
   'retry-backoff.svg': backoffCeilings,
   'retry-budget.svg': budgetInAnOutage,

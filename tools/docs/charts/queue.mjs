@@ -11,24 +11,28 @@ const ANSWER = answered(undefined)
 
 /** A rush of 3 s at 1.5 times the capacity: how long each call waited, by order of service. */
 export function queueByOrder() {
-  return svg(720, 310, 'Waits in a queue during a rush, first in first out and last in first out', [
+  const title =
+    'Waits in a queue during a rush, first in first out, last in first out, and adaptive with controlled delay'
+  return svg(900, 310, title, [
     headline('A rush at 1.5 times the capacity: each dot is a call'),
     legend(52, 48, [
       [colour.blue, 'waited and passed'],
-      [fate.refused, 'waited 1 s in vain: queue-timeout'],
+      [fate.refused, 'waited in vain: queue-timeout'],
     ]),
-    ...panel(52, 'fifo'),
-    ...panel(396, 'lifo'),
+    ...panel(52, "order: 'fifo'", { order: 'fifo' }),
+    ...panel(344, "order: 'lifo'", { order: 'lifo' }),
+    ...panel(636, "order: 'adaptive', codel: {}", { order: 'adaptive', codel: {} }),
   ])
 }
 
 /**
  * @param {number} left
- * @param {'fifo' | 'lifo'} order
+ * @param {string} name
+ * @param {import('floodwall').QueueOptions} options
  */
-function panel(left, order) {
-  const { passed, refused } = simulate(order)
-  const plot = new Plot(left, 106, 304, 150, {
+function panel(left, name, options) {
+  const { passed, refused } = simulate(options)
+  const plot = new Plot(left, 106, 250, 150, {
     x: [0, SECONDS],
     y: [0, AT_MOST],
     xTicks: [0, 2, 4, 6, 8, 10],
@@ -42,17 +46,15 @@ function panel(left, order) {
     plot.frame(),
     plot.dots(passed, colour.blue, { size: 4, opacity: 0.5 }),
     plot.dots(refused, fate.refused, { size: 5, opacity: 0.8 }),
-    text(left, 78, `order: '${order}'`, { mono: true, fill: colour.blue }),
-    text(left, 95, `wait in ms · ${refused.length} in vain, nine of ten others under ${Math.round(at(0.9))} ms`, {
-      size: 11,
-    }),
+    text(left, 78, name, { mono: true, fill: colour.blue }),
+    text(left, 95, `wait in ms · ${refused.length} in vain, 90 % of others ≤ ${Math.round(at(0.9))} ms`, { size: 11 }),
   ]
 }
 
-/** @param {'fifo' | 'lifo'} order */
-function simulate(order) {
+/** @param {import('floodwall').QueueOptions} options */
+function simulate(options) {
   const world = new VirtualRuntime({ seed: 11 })
-  const layers = [queue({ size: 500, atMost: AT_MOST, order }), bulkhead({ slots: 10 })]
+  const layers = [queue({ size: 500, atMost: AT_MOST, ...options }), bulkhead({ slots: 10 })]
   const room = pipeline('reports', layers, { runtime: world })
   /** @type {[number, number][]} */
   const passed = []
@@ -69,7 +71,7 @@ function simulate(order) {
         world.after(100, () => done(ANSWER))
       },
       ({ rejection }) => {
-        if (rejection !== undefined) refused.push([seconds, AT_MOST])
+        if (rejection !== undefined) refused.push([seconds, world.now() - at])
       },
     )
   })

@@ -17,6 +17,7 @@ import { timeLimits } from '../policies/time-limits.ts'
 import { completed } from './completed.ts'
 import { Exchange, valueOf, type Wire } from './exchange.ts'
 import { type Fetch, type FetchInit, fetchWire, sender, splitInit } from './fetch.ts'
+import { Levels } from './levels.ts'
 import { Pools } from './pools.ts'
 import { Propagation } from './propagation.ts'
 import { type RequestOptions, requestWire, splitOptions } from './request.ts'
@@ -42,6 +43,11 @@ const clientOptions = v.strictObject({
   drain: v.optional(positiveSpan, '5s'),
   /** Requests say how much time is left, how much they matter and how often they were tried. Default true; false for strangers. */
   propagate: v.optional(v.boolean('true or false'), true),
+  /**
+   * The admission level that servers tell on their answers is believed: what they would refuse for overload is refused here, with the reason
+   * `overloaded`, but for one in ten. Default: as `propagate`.
+   */
+  heed: v.optional(v.boolean('true or false')),
   /** Taken off the time that is left: what the way there and back costs. Default 0. */
   margin: v.optional(spanOrZero, 0),
   /** The criticality is said in W3C Baggage too. Default false. */
@@ -66,6 +72,7 @@ export class Client {
   private readonly settings: v.InferOutput<typeof clientOptions>
   private readonly classify: Classify | undefined
   private readonly pools: Pools
+  private readonly levels: Levels | undefined
   private readonly propagation: Propagation
   private readonly unwatch: () => void
   private closing: Promise<void> | undefined
@@ -73,9 +80,11 @@ export class Client {
   constructor(name: string, cluster: Cluster, layers: readonly Layer[] | undefined, options: ClientOptions) {
     const { runtime = systemRuntime, classify, criticality, shared, ...own } = options
     this.settings = parse(clientOptions, own, 'client')
-    const { pool, holdBack, limits, propagate, margin, baggage } = this.settings
+    const { pool, holdBack, limits, propagate, margin, baggage, heed = propagate } = this.settings
+    this.levels = heed ? new Levels() : undefined
+    const { levels } = this
     const asked = layers ?? [deadline({ within: Math.min(OPERATION_MS, limits.mostTimeout) }), retry()]
-    const whole = completed(asked, { cluster, holdBack, limits, path: name, runtime })
+    const whole = completed(asked, { cluster, holdBack, levels, limits, path: name, runtime })
     this.path = name
     this.cluster = cluster
     this.classify = classify
@@ -133,8 +142,8 @@ export class Client {
   }
 
   private exchange<A>(wire: Wire<A>, init: Init): Promise<A> {
-    const { classify, settings, propagation } = this
-    return new Exchange(wire, { init, classify, bodyMs: settings.bodyAtMost, propagation }).run(this.pipeline)
+    const { classify, settings, propagation, levels } = this
+    return new Exchange(wire, { init, classify, bodyMs: settings.bodyAtMost, propagation, levels }).run(this.pipeline)
   }
 
   /** Calls `listener` for each event of the client's layers; those of the endpoints are told where the cluster was made. */

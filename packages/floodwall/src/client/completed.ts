@@ -1,3 +1,4 @@
+import { levelOf } from '../algorithms/admission/level.ts'
 import type { Cluster } from '../algorithms/cluster/cluster.ts'
 import { ConfigError, type ConfigIssue } from '../core/errors.ts'
 import type { Layer } from '../core/layer.ts'
@@ -8,7 +9,10 @@ import { deadline } from '../policies/deadline.ts'
 import { holdBack, type Quorum } from '../policies/hold-back.ts'
 import { excessOf, type TimeLimitSettings } from '../policies/time-limits.ts'
 import { timeout } from '../policies/timeout.ts'
+import { names } from '../wire/names.ts'
 import { apiOf } from './api.ts'
+import { heed } from './heed.ts'
+import type { Levels } from './levels.ts'
 
 // Which layers does a client have that its author did not write?
 //
@@ -21,6 +25,8 @@ const ATTEMPT_MS = 100
 interface Completion {
   readonly cluster: Cluster
   readonly holdBack: boolean
+  /** What servers say of their admission level; undefined: nobody is believed. */
+  readonly levels: Levels | undefined
   readonly limits: TimeLimitSettings
   /** The client's name. */
   readonly path: string
@@ -40,7 +46,11 @@ export function completed(layers: readonly Layer[], to: Completion): Layer[] {
   if (to.holdBack && !whole.some((layer) => layer.kind === 'holdBack')) {
     // Within a retry, so that each attempt teaches it; before the cluster, so that a refusal costs no choice.
     const at = whole.findIndex((layer) => layer.kind === 'balance')
-    whole.splice(at, 0, holdBack({ by: apiOf, quorum: quorumOf(cluster) }))
+    whole.splice(at, 0, holdBack({ by: apiOf, quorum: quorumOf(cluster, to.levels !== undefined) }))
+  }
+  if (to.levels !== undefined) {
+    const at = whole.findIndex((layer) => layer.kind === 'balance')
+    whole.splice(at, 0, heed(cluster, to.levels))
   }
   if (whole.some((layer) => layer.kind === 'timeout')) return whole
   return [...whole, timeout({ after: Math.min(ATTEMPT_MS, to.limits.mostTimeout) })]
@@ -50,12 +60,26 @@ export function completed(layers: readonly Layer[], to: Completion): Layer[] {
  * 503 is one server's word about itself: where there are others in choice, they are asked instead, and the API is held back when all have said
  * so. Everything else (429, a `RetryInfo` on any error) is said about the API, wherever it is asked.
  */
-function quorumOf(cluster: Cluster): Quorum {
+function quorumOf(cluster: Cluster, heeds: boolean): Quorum {
   return ({ value }: Outcome<unknown>) => {
-    const { status, statusCode } = (value ?? {}) as { readonly status?: unknown; readonly statusCode?: unknown }
+    const { status, statusCode, headers } = (value ?? {}) as Told
     if (status !== 503 && statusCode !== 503) return 1
+    if (heeds && saysLevel(headers)) return Number.POSITIVE_INFINITY
     return cluster.members.filter((member) => !member.isolated).length
   }
+}
+
+interface Told {
+  readonly status?: unknown
+  readonly statusCode?: unknown
+  readonly headers?: unknown
+}
+
+/** It refuses by class and cohort, and says by which: what it wishes of one of them is no word about the others. */
+function saysLevel(headers: unknown): boolean {
+  if (typeof headers !== 'object' || headers === null) return false
+  const text = headers instanceof Headers ? headers.get(names.level) : (headers as Record<string, unknown>)[names.level]
+  return typeof text === 'string' && levelOf(text) !== undefined
 }
 
 /** The layers, those that take too long refused or cut; who cuts says so. */

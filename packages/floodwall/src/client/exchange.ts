@@ -1,13 +1,16 @@
 import type { Call } from '../core/call.ts'
 import { rejectedError } from '../core/errors.ts'
-import type { Init } from '../core/init.ts'
+import type { Endpoint, Init } from '../core/init.ts'
 import { answered, type Classify, failed, type Outcome, refused, type Verdict } from '../core/outcome.ts'
 import type { Pipeline } from '../core/pipeline.ts'
 import type { Done, Next } from '../core/policy.ts'
 import { unixNow } from '../core/system.ts'
 import { verdictOfStatus } from '../wire/codes.ts'
+import { names } from '../wire/names.ts'
 import { noWish, type Pushback, pushbackOfBody, pushbackOfBoth, pushbackOfHeaders } from '../wire/pushback.ts'
+import { apiOf } from './api.ts'
 import type { Looked } from './error-answer.ts'
+import type { Levels } from './levels.ts'
 import type { Propagation } from './propagation.ts'
 import type { Ended } from './response-body.ts'
 import { outcomeOfError } from './verdict.ts'
@@ -50,6 +53,8 @@ export interface ExchangeOptions {
   /** So long a body may hold its slot, in milliseconds. */
   readonly bodyMs: number
   readonly propagation: Propagation
+  /** Where the answers' word about admission goes; undefined: it is not believed. */
+  readonly levels: Levels | undefined
 }
 
 /** From here on a status is an error, and says when to come again. */
@@ -102,6 +107,9 @@ export class Exchange<A> {
   private async send(call: Call, signal: AbortSignal): Promise<Heard<A>> {
     const { wire } = this
     const answer = await wire.send(call, signal)
+    const { levels } = this.options
+    // Before the outcome: the next attempt may go by it.
+    levels?.hear(() => apiOf(call), call.endpoint as Endpoint, wire.header(answer, names.level), call.host.env.now())
     if (wire.status(answer) < FIRST_ERROR) return { answer, wish: noWish, whole: false }
     const wish = pushbackOfHeaders((name) => wire.header(answer, name), unixNow())
     const looked = wire.hasBody(answer) ? await wire.look(answer) : undefined

@@ -37,7 +37,8 @@ type Send = (endpoint: Endpoint, url: string, init: RequestInit) => Promise<Resp
 export async function sender(pools: Pools): Promise<Send> {
   const undici = await pools.load()
   if (undici === undefined) return (_, url, init) => fetch(url, init)
-  return (endpoint, url, init) => undici.fetch(url, { ...init, dispatcher: pools.of(endpoint, undici) })
+  return (endpoint, url, init) =>
+    pools.send(endpoint, undici, init.signal as AbortSignal, (dispatcher) => undici.fetch(url, { ...init, dispatcher }))
 }
 
 export function fetchWire(path: string, request: RequestInit, send: Send, propagation: Propagation): Wire<Response> {

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Member } from '../algorithms/cluster/member.ts'
 import { showMs } from '../core/duration.ts'
 import type { Endpoint } from '../core/init.ts'
@@ -20,11 +21,18 @@ export interface PoolsOptions {
   readonly connectMs: number
 }
 
+/** Who wants a connection of a pool, and those that are being made for them. */
+interface Demand {
+  requests: number
+  readonly connecting: Set<Socket>
+}
+
 export class Pools {
   private readonly options: PoolsOptions
   private readonly runtime: Runtime
   /** By the endpoint itself: its id may be at another address tomorrow. */
   private readonly pools = new Map<Endpoint, Pool>()
+  private readonly demands = new WeakMap<Pool, Demand>()
   /** Of dropped endpoints, until their last request has ended. */
   private readonly leaving = new Map<Pool, Promise<void>>()
   private undici: Promise<Undici | undefined> | undefined
@@ -48,11 +56,38 @@ export class Pools {
     if (this.closed) throw unsent(new Error('the client is closed'))
     const { pool: wishes, connectMs } = this.options
     const { connect } = wishes
-    const connector = typeof connect === 'function' ? connect : bounded(undici, connect, connectMs, this.runtime)
+    const demand: Demand = { requests: 0, connecting: new Set() }
+    const connector =
+      typeof connect === 'function' ? connect : bounded(undici, connect, connectMs, this.runtime, demand)
     const options = { pipelining: 1, keepAliveTimeout: KEEP_ALIVE_MS, ...wishes, connect: connector }
     const pool = new undici.Pool(targetOf(endpoint).origin, options)
     this.pools.set(endpoint, pool)
+    this.demands.set(pool, demand)
     return pool
+  }
+
+  /**
+   * Sends a request through the pool of `endpoint`. A pool goes on connecting for whoever comes next, and there may be nobody: when the last
+   * one who waited has left, what is being made for him is given up.
+   */
+  async send<A>(endpoint: Endpoint, undici: Undici, signal: AbortSignal, go: (pool: Pool) => Promise<A>): Promise<A> {
+    const pool = this.of(endpoint, undici)
+    const demand = this.demands.get(pool) as Demand
+    demand.requests++
+    // Heard here as well: a request that waits for a connection hears of its abort only when there is one.
+    const left = () => {
+      demand.requests--
+      // Later, when nobody is about to send one more: it would fail with a connection that was given up for want of it.
+      if (demand.connecting.size > 0) this.runtime.soon(() => giveUp(demand))
+    }
+    if (signal.aborted) left()
+    else signal.addEventListener('abort', left, { once: true })
+    try {
+      return await go(pool)
+    } finally {
+      signal.removeEventListener('abort', left)
+      if (!signal.aborted) demand.requests--
+    }
   }
 
   /** Discovery has said who the members are. */
@@ -89,10 +124,11 @@ export class Pools {
 }
 
 /** A connector that gives up after `ms`. The timer of undici's own is coarser than what we have to wait for: half a second. */
-function bounded(undici: Undici, wishes: unknown, ms: number, runtime: Runtime): Connector {
+function bounded(undici: Undici, wishes: unknown, ms: number, runtime: Runtime, demand: Demand): Connector {
   const connect = undici.buildConnector({ ...(wishes as object | undefined), timeout: 0 })
   return (options, connected) => {
     const socket = connect(options, (error, made) => {
+      demand.connecting.delete(socket)
       cancel()
       connected(error, made)
     })
@@ -101,6 +137,16 @@ function bounded(undici: Undici, wishes: unknown, ms: number, runtime: Runtime):
       socket.destroy(Object.assign(error, { code: 'ETIMEDOUT', syscall: 'connect' }))
     }
     const cancel = runtime.after(ms, late, true)
+    demand.connecting.add(socket)
+    // For a request that has left already, and was next in undici's own line.
+    if (demand.requests === 0) runtime.soon(() => giveUp(demand))
     return socket
+  }
+}
+
+function giveUp({ requests, connecting }: Demand): void {
+  if (requests > 0) return
+  for (const socket of connecting) {
+    socket.destroy(Object.assign(new Error('nobody waits for the connection any more'), { code: 'ECANCELED' }))
   }
 }

@@ -6,6 +6,7 @@ import { Retry } from '../policies/retry.ts'
 import { writeAttempts } from '../wire/attempts.ts'
 import { names } from '../wire/names.ts'
 import { type OutboundOptions, writeOutbound } from '../wire/outbound.ts'
+import { Standings } from './standings.ts'
 
 // What does an attempt say about itself, and is there time enough to say it?
 //
@@ -21,7 +22,14 @@ export interface PropagationOptions {
 }
 
 /** What we write is ours alone: a service that copies the headers which it got would send a time that is long over. */
-const OURS: readonly string[] = [names.timeout, names.criticality, names.attempt, names.attempts]
+const OURS: readonly string[] = [
+  names.timeout,
+  names.criticality,
+  names.cohort,
+  names.standsFor,
+  names.attempt,
+  names.attempts,
+]
 
 const NONE: readonly string[] = []
 
@@ -35,6 +43,7 @@ export class Propagation implements Refuser {
   readonly path: string
   readonly options: PropagationOptions
   private readonly pipeline: Pipeline
+  private readonly standings: Standings
   /** The longest that an attempt is waited for. */
   private attemptMs = Number.POSITIVE_INFINITY
   private retry: Retry | null = null
@@ -45,6 +54,7 @@ export class Propagation implements Refuser {
     this.path = pipeline.path
     this.options = options
     this.pipeline = pipeline
+    this.standings = new Standings(pipeline.env)
     this.look()
     pipeline.on(({ type }) => {
       if (type === 'reloaded') this.look()
@@ -84,6 +94,7 @@ export class Propagation implements Refuser {
       marginMs: margin,
       attemptMs: this.attemptMs,
       attempts: this.histogram(call.now),
+      cohort: this.standings.of(call),
       baggage: joins ? baggage() : undefined,
     }
     writeOutbound(call, said, set)

@@ -56,7 +56,8 @@ export async function requestWire(request: Sent, pools: Pools, propagation: Prop
       propagation.write(call, baggage, (name, value) => {
         headers[name] = value
       })
-      return pools.of(call.endpoint as Endpoint, undici).request({ ...request, headers, signal })
+      const wanted = { ...request, headers, signal }
+      return pools.send(call.endpoint as Endpoint, undici, signal, (pool) => pool.request(wanted))
     },
     whole: () => isWhole(request.body),
     status: ({ statusCode }) => statusCode,

@@ -25,7 +25,7 @@ const NO_CONNECTION = new Set([
 ])
 
 /** We have no connection to give: nothing was sent, and it is no endpoint's fault. */
-const OUR_OWN = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'EADDRINUSE', 'EACCES', 'EPERM'])
+const OUR_OWN = new Set(['ECANCELED', 'EMFILE', 'ENFILE', 'ENOBUFS', 'EADDRNOTAVAIL', 'EADDRINUSE', 'EACCES', 'EPERM'])
 
 const marked = new WeakSet<object>()
 

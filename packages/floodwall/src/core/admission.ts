@@ -99,4 +99,9 @@ class Admitted implements Sink {
     this.admission.end(this.call, this.held, this.since, outcome.verdict, outcome.ran)
     this.sink.settle(outcome)
   }
+
+  succeed(value: unknown): void {
+    this.admission.end(this.call, this.held, this.since, 'success', true)
+    this.sink.succeed(value)
+  }
 }

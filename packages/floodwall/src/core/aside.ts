@@ -12,12 +12,19 @@ export interface Holding {
   readonly next: Holding | null
 }
 
+/** A time on the runtime's clock, in a box. */
+export interface Moment {
+  readonly at: number
+}
+
 /** What the attempts of one operation have in common. */
 export class Operation {
   /** How many there are. */
   attempts = 1
   /** Endpoints that it has been counted against. */
   blamed = 0
+  /** Where it stands in its class; -1: not known yet. See `algorithms/admission/standing.ts`. */
+  standing = -1
 }
 
 /** What the cluster was like when an attempt failed in it. */
@@ -50,6 +57,10 @@ export class Aside {
   prospects: Prospects | null = null
   /** What calls made on behalf of this one were given up with, after retries of their own. */
   exhausted: { readonly told: unknown } | null = null
+  /** Endpoints that would refuse it, as far as is known: the last to be chosen. */
+  shuns: ((endpoint: Endpoint) => boolean) | null = null
+  /** So many calls like this one it stands for: the others were not sent, since they would be refused. */
+  standsFor = 1
   /** What the work said of its own answer. */
   traced: { readonly error: unknown } | null = null
   /** What came of the attempt, where the endpoint's gates were told otherwise. */

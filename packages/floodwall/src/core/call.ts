@@ -1,4 +1,4 @@
-import { Aside } from './aside.ts'
+import { Aside, type Moment } from './aside.ts'
 import { branch, follow, wentTo } from './attempts.ts'
 import { timeoutError } from './errors.ts'
 import type { Ask, Permit } from './gate.ts'
@@ -23,7 +23,7 @@ export class Call implements Ask {
   /** Works running under this call, those of later attempts and held streams included; -1 before the first. */
   private works = -1
   /** A box: most calls have no deadline, and a number field would allocate one for each. */
-  private due: { readonly at: number } | null = null
+  private due: Moment | null = null
   private waiting: Sink | null = null
   private aside: Aside | null = null
 
@@ -74,6 +74,11 @@ export class Call implements Ask {
     if (at < this.deadline) this.due = { at }
   }
 
+  /** @internal The same, to one that calls of the same moment share. */
+  shrinkTo(due: Moment): void {
+    if (due.at < this.deadline) this.due = due
+  }
+
   get criticality(): Criticality {
     return this.init.criticality ?? this.init.parent?.criticality ?? this.host.criticality
   }
@@ -84,6 +89,10 @@ export class Call implements Ask {
 
   get key(): string | number {
     return this.init.key ?? ''
+  }
+
+  get waitedMs(): number {
+    return this.init.waitedMs ?? 0
   }
 
   get method(): string | undefined {
@@ -140,10 +149,6 @@ export class Call implements Ask {
     return wentTo(this, endpoint)
   }
 
-  private get earlier(): Call | null {
-    return this.aside === null ? null : this.aside.earlier
-  }
-
   /** The next attempt of the same operation; `deadline` is what it had when it reached you, before layers further in shortened it. */
   again(deadline: number = this.deadline): Call {
     return follow(this, this.copy(deadline))
@@ -156,7 +161,7 @@ export class Call implements Ask {
 
   private copy(deadline: number): Call {
     const copy = new Call(this.host, this.work, this.callbacks, this.init)
-    if (deadline !== Number.POSITIVE_INFINITY) copy.due = { at: deadline }
+    copy.shrinkDeadline(deadline)
     return copy
   }
 
@@ -166,11 +171,9 @@ export class Call implements Ask {
    */
   detach(to: { readonly within: number; readonly reason: string }): Call {
     const { env, detachments } = this.host
-    const within = detachments.grant(to.within, env.path)
-    const now = env.now()
+    const [within, now] = [detachments.grant(to.within, env.path), env.now()]
     const { parent: _parent, signal: _signal, within: _within, ...rest } = this.init
-    const init: Init = { ...rest, criticality: this.criticality }
-    const call = new Call(this.host, this.work, this.callbacks, init)
+    const call = new Call(this.host, this.work, this.callbacks, { ...rest, criticality: this.criticality })
     call.shrinkDeadline(now + within)
     env.after(within, () => call.cancel(timeoutError('deadline', env.path, within), 'timeout'), true)
     env.emit({ type: 'detached', at: now, path: env.path, why: to.reason, withinMs: within })
@@ -225,9 +228,7 @@ export class Call implements Ask {
     if (done !== null) done.settle(this.cancellation())
   }
 
-  /**
-   * For steps that wait: from now until {@link resume}, a cancel is answered through `done`. One step waits at a time, the innermost.
-   */
+  /** For steps that wait: from now until {@link resume}, a cancel is answered through `done`. One step waits at a time, the innermost. */
   wait(done: Done): void {
     if (this.over) return done(this.cancellation())
     this.waiting = new Answer(done)
@@ -256,8 +257,8 @@ export class Call implements Ask {
 
   /** @internal A work or a held stream begins. */
   begin(): void {
-    for (let call: Call | null = this; call !== null; call = call.earlier)
-      call.works = call.works < 0 ? 1 : call.works + 1
+    this.works = this.works < 0 ? 1 : this.works + 1
+    if (this.aside !== null) this.aside.earlier?.begin()
   }
 
   /** @internal A work or a held stream has ended; the last one gives the slots back. True: an error was traced meanwhile. */

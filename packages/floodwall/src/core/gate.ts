@@ -12,6 +12,8 @@ export interface Ask {
   readonly cost: number
   /** Whose call it is, for keyed gates; '' when nobody said. */
   readonly key: string | number
+  /** Milliseconds that it had waited before the call was made, where nobody could see it; 0 when nobody said. */
+  readonly waitedMs?: number | undefined
   /** What kind of call it is, for statistics that must not mix kinds: `'GET /items'`. */
   readonly method?: string | undefined
 }

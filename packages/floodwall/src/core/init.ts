@@ -31,6 +31,12 @@ export interface Init {
   readonly criticality?: Criticality
   readonly cost?: number
   readonly key?: string | number
+  /** Milliseconds that it has waited before the call was made: in a socket, for the event loop. Default 0. */
+  readonly waitedMs?: number
+  /** Where it stands in its class under overload, 0 (goes first) to below 128: said by a caller further out. Default: by `key`, else by chance. */
+  readonly cohort?: number
+  /** So many calls it stands for: its caller has refused the others itself, as they would have been here. Default 1. */
+  readonly standsFor?: number
   /** A name for calls that cost alike, from a small set: `'GET /items'`. Endpoints judge their latency by it. */
   readonly method?: string
   /** Executing twice does no harm. Only then is work that may have run sent again. */

@@ -15,31 +15,30 @@ export const leaf: Step = (call, sink) => {
   try {
     const { on } = call.host.ambient
     result = on === null ? (call.work as (call: Call) => unknown)(call) : on.run(call, call.work, undefined)
-    if (isNative(result)) {
-      result.then(
-        (value) => finish(call, true, value),
-        (error: unknown) => finish(call, false, error),
-      )
-      return
-    }
-    // Reading `sink` runs a stranger's getter, which may throw: inside the try.
-    if (isThenable(result)) {
-      Promise.resolve(result).then(
-        (value) => finish(call, true, value),
-        (error: unknown) => finish(call, false, error),
-      )
-      return
-    }
+    if (isNative(result)) return finishWith(call, result)
+    // Reading `then` runs a stranger's getter, which may throw: inside the try.
+    if (isThenable(result)) return finishWith(call, Promise.resolve(result))
   } catch (error) {
     return finish(call, false, error)
   }
   finish(call, true, result)
 }
 
+function finishWith(call: Call, result: Promise<unknown>): void {
+  result.then(
+    (value) => finish(call, true, value),
+    (error: unknown) => finish(call, false, error),
+  )
+}
+
 function finish(call: Call, ok: boolean, value: unknown): void {
   const sink = call.take()
   // Cancelled meanwhile: the caller has its answer, only the occupancy ends here.
   if (sink === null) return void call.end(undefined)
+  if (ok && isPlain(call)) {
+    if (!call.end(undefined)) return sink.succeed(value)
+    return sink.settle(judgeTraced(call, answered(value)))
+  }
   const outcome = judge(call, ok, value)
   sink.settle(call.end(undefined) ? judgeTraced(call, outcome) : outcome)
 }
@@ -79,6 +78,11 @@ export function isNative(value: unknown): value is Promise<unknown> {
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
   return typeof (value as { then?: unknown }).then === 'function'
+}
+
+/** Nobody judges its answers: each of them is a success. */
+function isPlain({ init, host }: Call): boolean {
+  return (init === NOTHING ? host.classify : (init.classify ?? host.classify)) === verdictByDefault
 }
 
 /** The outcome of a work that returned (`ok`) or threw. */

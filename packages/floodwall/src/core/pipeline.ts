@@ -82,8 +82,9 @@ export class Pipeline {
     const { gatesOnly } = this.chain
     if (gatesOnly !== null && !tied(call.init) && !this.closed) return this.direct(call, gatesOnly) as Promise<T>
     const answer = new Promised(this)
+    const promise = answer.open()
     this.run(call, answer)
-    return answer.promise as Promise<T>
+    return promise as Promise<T>
   }
 
   /** The same as a value that never throws: at once when nothing had to be waited for (a refusal), else as a promise. `await` takes both. */
@@ -262,6 +263,12 @@ export class Pipeline {
     admission.end(call, held, since, verdict, true)
     this.running--
     this.counts.add(verdict)
+  }
+
+  /** @internal */
+  countSuccess(): void {
+    this.running--
+    this.counts.success++
   }
 
   /** @internal */

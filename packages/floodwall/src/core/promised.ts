@@ -6,35 +6,36 @@ import type { Sink } from './step.ts'
 
 type Executor<T> = (resolve: (value: T) => void, reject: (error: unknown) => void) => void
 
-/** The last promise's functions, for the one line after it: an executor of its own would cost each call a closure. */
-const captured: { resolve: (value: unknown) => void; reject: (error: unknown) => void } = {
-  resolve: () => {},
-  reject: () => {},
-}
+/** Whose promise is being made. An executor of its own would cost each call a closure; the functions go to the call's own object at once. */
+let making: Promised
 
 const capture: Executor<unknown> = (resolve, reject) => {
-  captured.resolve = resolve
-  captured.reject = reject
+  making.resolve = resolve
+  making.reject = reject
 }
 
 /** Who counts the outcomes. */
 interface Edge {
   count(outcome: Outcome<unknown>): void
+  countSuccess(): void
 }
+
+function ignore(): void {}
 
 /** The promise at the edge. */
 export class Promised implements Sink {
-  /** Settles with the outcome. */
-  readonly promise: Promise<unknown>
   private readonly edge: Edge
-  private readonly resolve: (value: unknown) => void
-  private readonly reject: (error: unknown) => void
+  /** @internal */ resolve: (value: unknown) => void = ignore
+  /** @internal */ reject: (error: unknown) => void = ignore
 
   constructor(edge: Edge) {
     this.edge = edge
-    this.promise = new Promise(capture)
-    this.resolve = captured.resolve
-    this.reject = captured.reject
+  }
+
+  /** The promise, which settles with the outcome. To be asked for once, and first. */
+  open(): Promise<unknown> {
+    making = this
+    return new Promise(capture)
   }
 
   settle(outcome: Outcome<unknown>): void {
@@ -42,6 +43,12 @@ export class Promised implements Sink {
     const { resolve, reject } = this
     if (outcome.ok) resolve(outcome.value)
     else rejectSoon(reject, outcome)
+  }
+
+  succeed(value: unknown): void {
+    const { edge, resolve } = this
+    edge.countSuccess()
+    resolve(value)
   }
 }
 

@@ -84,6 +84,15 @@ export const systemRuntime: Runtime = {
   ambient: switchedOff(),
 }
 
+/** How long the event loop has slept, since it began, in milliseconds (about 50 ns). */
+export const loopIdle = (): number => performance.nodeTiming.idleTime
+
+/** How often the event loop has gone round; NaN where Node does not say (about 80 ns). */
+export function loopTurns(): number {
+  const { uvMetricsInfo }: { readonly uvMetricsInfo?: { readonly loopCount: number } } = performance.nodeTiming
+  return uvMetricsInfo?.loopCount ?? Number.NaN
+}
+
 /** Unix time in milliseconds, for dates that others write. It may jump: no span is measured by it. */
 export const unixNow: () => number = Date.now
 

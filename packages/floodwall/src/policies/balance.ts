@@ -105,10 +105,12 @@ class Balance implements Policy {
     passedOver: { readonly members: Member[]; readonly refusal: Outcome<unknown> } | undefined,
   ): void {
     call.host.now = this.env.now()
+    const { shuns } = call.extra
     const tried =
-      call.attempt === 0 && passedOver === undefined
+      call.attempt === 0 && passedOver === undefined && shuns === null
         ? untried
-        : (m: Member) => call.tried(m.endpoint) || passedOver?.members.includes(m) === true
+        : (m: Member) =>
+            call.tried(m.endpoint) || passedOver?.members.includes(m) === true || shuns?.(m.endpoint) === true
     const placed = this.cluster.place(call, tried)
     if (!placed.ok) return done(passedOver?.refusal ?? refused(placed))
     const { member, panic } = placed

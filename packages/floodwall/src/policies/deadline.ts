@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { AlarmList } from '../core/alarms.ts'
+import type { Moment } from '../core/aside.ts'
 import type { Call } from '../core/call.ts'
 import { showMs } from '../core/duration.ts'
 import { type Refuser, Rejection, type Snapshot } from '../core/gate.ts'
@@ -54,6 +55,7 @@ class Deadline implements Policy, Refuser {
   readonly alarms: AlarmList
   /** Operations that took too long. */
   rung = 0
+  private end: Moment = { at: 0 }
 
   constructor({ within, margin, floor }: DeadlineSettings, env: Env, median: Median | null) {
     this.path = env.path
@@ -71,26 +73,42 @@ class Deadline implements Policy, Refuser {
 
   step(inner: Step): Step {
     const { median, env } = this
-    if (median === null) return (call, sink) => this.bound(call, sink, inner, this.floorMs, env.now())
+    if (median === null) {
+      return (call, sink) => {
+        const now = env.now()
+        // The common call, for which nobody further out has said anything.
+        if (call.deadline === Number.POSITIVE_INFINITY) this.within(call, sink, inner, now)
+        else this.bound(call, sink, inner, this.floorMs, now)
+      }
+    }
     return (call, sink) => {
       const now = env.now()
       this.bound(call, median.measure(env, sink), inner, median.at(now), now)
     }
   }
 
+  private within(call: Call, sink: Sink, inner: Step, now: number): void {
+    call.shrinkTo(this.endOf(now))
+    inner(call, new Due(call, this, sink))
+  }
+
   private bound(call: Call, sink: Sink, inner: Step, floorMs: number, now: number): void {
     const left = call.deadline - now - this.marginMs
     if (left <= floorMs) sink.settle(refused(new Rejection(this, 'deadline', 0, Math.max(0, left), floorMs, true)))
-    else if (left > this.spanMs) {
-      call.shrinkDeadline(now + this.spanMs)
-      inner(call, new Due(call, this, sink))
-    }
+    else if (left > this.spanMs) this.within(call, sink, inner, now)
     // The caller's own deadline comes first, and its owner ends the call.
     else if (this.marginMs === 0) inner(call, sink)
     else {
       call.shrinkDeadline(now + left)
       inner(call, new Early(call, left, this.env, sink))
     }
+  }
+
+  /** The clock stands still for a while, and calls that begin together end together: one box for all of them. */
+  private endOf(now: number): Moment {
+    const at = now + this.spanMs
+    if (this.end.at !== at) this.end = { at }
+    return this.end
   }
 
   explain({ value, limit }: Rejection): string {

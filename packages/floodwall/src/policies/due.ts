@@ -18,7 +18,6 @@ interface Owner {
  * alarm and its own continuation: one object for each call under a limit.
  */
 export class Due extends Alarm implements Sink {
-  private rang = false
   private readonly call: Call
   private readonly owner: Owner
   private readonly sink: Sink
@@ -32,15 +31,23 @@ export class Due extends Alarm implements Sink {
   }
 
   override ring(): void {
-    this.rang = true
     this.owner.rung++
     const { kind, path, alarms } = this.owner
     this.call.cancel(timeoutError(kind, path, alarms.spanMs), 'timeout')
   }
 
   settle(outcome: Outcome<unknown>): void {
-    if (this.rang) this.call.absorb()
-    else this.owner.alarms.remove(this)
+    this.end()
     this.sink.settle(outcome)
+  }
+
+  succeed(value: unknown): void {
+    this.end()
+    this.sink.succeed(value)
+  }
+
+  private end(): void {
+    // What is not in the list any more has rung: the cancel was ours, and ends here.
+    if (!this.owner.alarms.remove(this)) this.call.absorb()
   }
 }

@@ -24,8 +24,17 @@ export class Early implements Sink {
   }
 
   settle(outcome: Outcome<unknown>): void {
+    this.end()
+    this.sink.settle(outcome)
+  }
+
+  succeed(value: unknown): void {
+    this.end()
+    this.sink.succeed(value)
+  }
+
+  private end(): void {
     if (this.rang) this.call.absorb()
     else this.cancelTimer()
-    this.sink.settle(outcome)
   }
 }

@@ -1,7 +1,7 @@
 import type { Call } from '../core/call.ts'
 import { attemptsError, stackless } from '../core/errors.ts'
 import { isExhausted, tellExhausted } from '../core/exhausted.ts'
-import { failed, type Outcome, type Verdict, withoutRetry } from '../core/outcome.ts'
+import { answered, failed, type Outcome, type Verdict, withoutRetry } from '../core/outcome.ts'
 import type { Env } from '../core/runtime.ts'
 import type { Sink, Step } from '../core/step.ts'
 import { causeOf } from './retry-causes.ts'
@@ -49,6 +49,10 @@ class Entrant implements Sink {
   settle(outcome: Outcome<unknown>): void {
     this.outcome = outcome
     this.race.ended(this, outcome)
+  }
+
+  succeed(value: unknown): void {
+    this.settle(answered(value))
   }
 }
 

@@ -70,6 +70,10 @@ class Listening implements Sink {
   settle(outcome: Outcome<unknown>): void {
     this.sink.settle(outcome.retryAfterMs > 0 ? this.holdBack.heard(this.call, outcome) : outcome)
   }
+
+  succeed(value: unknown): void {
+    this.sink.succeed(value)
+  }
 }
 
 class HoldBack implements Policy, Refuser {

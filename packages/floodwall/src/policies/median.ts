@@ -48,10 +48,17 @@ class Measured implements Sink {
   }
 
   settle(outcome: Outcome<unknown>): void {
-    if (outcome.verdict === 'success') {
-      const now = this.env.precise()
-      this.recent.record(now - this.since, now)
-    }
+    if (outcome.verdict === 'success') this.record()
     this.sink.settle(outcome)
+  }
+
+  succeed(value: unknown): void {
+    this.record()
+    this.sink.succeed(value)
+  }
+
+  private record(): void {
+    const now = this.env.precise()
+    this.recent.record(now - this.since, now)
   }
 }

@@ -1,5 +1,6 @@
 import { backoffMs, ceilingMs } from '../algorithms/retry/backoff.ts'
 import { RetryBudget } from '../algorithms/retry/budget.ts'
+import { Streak } from '../algorithms/retry/streak.ts'
 import type { Prospects } from '../core/aside.ts'
 import type { Call } from '../core/call.ts'
 import { toMs } from '../core/duration.ts'
@@ -20,6 +21,9 @@ import { type RetryOptions, type RetrySettings, retryOptions, retrySnapshot } fr
 //
 // Only the layer directly above a failure tries again. Once it has, or would have but for its budget, it says so upwards (`noRetry`), and no
 // layer further out adds tries of its own: three layers of three tries each would be 27 calls of one.
+
+/** Of what the window allows, the part that may be spent before anything has succeeded: two seconds' worth of ten. */
+const LENT = 1 / 5
 
 /** How the attempts of one operation go in and out. */
 interface Way {
@@ -48,8 +52,15 @@ class FirstTry implements Way, Sink {
 
   settle(outcome: Outcome<unknown>): void {
     // The common end, without a look at anything else.
-    if (outcome.verdict === 'success') this.sink.settle(outcome)
-    else this.retry.decide(this.call, this, outcome, 1)
+    if (outcome.verdict === 'success') {
+      this.retry.streak.succeeded()
+      this.sink.settle(outcome)
+    } else this.retry.decide(this.call, this, outcome, 1)
+  }
+
+  succeed(value: unknown): void {
+    this.retry.streak.succeeded()
+    this.sink.succeed(value)
   }
 }
 
@@ -59,6 +70,7 @@ export class Retry implements Policy {
   private readonly env: Env
   private settings: RetrySettings
   private budget: RetryBudget
+  /** @internal */ streak: Streak
   /** How to end each wait: close() must not leave a caller behind. */
   private readonly waits = new Set<() => void>()
   private closed = false
@@ -71,11 +83,15 @@ export class Retry implements Policy {
     this.env = env
     this.settings = settings
     this.budget = budgetOf(settings)
+    this.streak = streakOf(settings)
   }
 
   /** Other settings, same waits; what is spent stays spent unless the budget itself is another. */
   reconfigure(settings: RetrySettings): void {
-    if (!sameBudget(this.settings, settings)) this.budget = budgetOf(settings)
+    if (!sameBudget(this.settings, settings)) {
+      this.budget = budgetOf(settings)
+      this.streak = streakOf(settings)
+    }
     this.settings = settings
   }
 
@@ -102,7 +118,7 @@ export class Retry implements Policy {
     const now = this.env.now()
     // Not later, when the wait is over: the caller would have waited for nothing.
     if (wait === undefined || now + wait >= way.deadline) return this.handUp(call, way, told, tried > 1)
-    if (!this.budget.grant(now)) {
+    if (!this.grant(now, tried)) {
       this.overBudget++
       // A ratio of 0 leaves it to others.
       return this.handUp(call, way, told, tried > 1 || this.settings.budget.ratio > 0)
@@ -111,6 +127,18 @@ export class Retry implements Policy {
     if (wait > 0 || tried > 1) return this.wait(attempt, way, told, wait, tried)
     this.atOnce++
     this.again(attempt, way, told, tried)
+  }
+
+  /** The window has some left; and, while nothing succeeds, the failures themselves pay for it. */
+  private grant(now: number, tried: number): boolean {
+    const { budget, streak, settings } = this
+    const { minimum } = settings.budget
+    if (tried === 1) streak.fail(now)
+    const lent = Math.max(minimum, budget.allowed(now) * LENT)
+    if (!streak.allows(lent) && budget.spent(now) >= minimum) return false
+    if (!budget.grant(now)) return false
+    streak.grant()
+    return true
   }
 
   /** There is somebody to try for, nobody forbade it, and executed twice it does no harm, or it was not executed. */
@@ -142,12 +170,13 @@ export class Retry implements Policy {
 
   /** The attempt exists while it waits: a cancel of the last one, a timeout, is over, and a cancel of the next one must be heard. */
   private wait(attempt: Call, way: Way, before: Outcome<unknown>, waitMs: number, tried: number): void {
-    const { budget } = this
+    const { budget, streak } = this
     const granted = this.env.now()
     const leave = () => {
       cancelTimer()
       this.waits.delete(close)
       budget.giveBack(granted, this.env.now())
+      streak.giveBack()
     }
     const close = () => {
       if (!attempt.resume()) return
@@ -172,8 +201,10 @@ export class Retry implements Policy {
       // Refused: what the target itself said last tells the caller more than "and then the breaker opened".
       if (outcome.rejection !== undefined) return this.handUp(attempt, way, before, true)
       const last = whole(before, outcome)
-      if (last.verdict === 'success') way.sink.settle(last)
-      else this.decide(attempt, way, last, tried + 1)
+      if (last.verdict === 'success') {
+        this.streak.succeeded()
+        way.sink.settle(last)
+      } else this.decide(attempt, way, last, tried + 1)
     })
     way.inner(attempt, ended)
   }
@@ -218,6 +249,10 @@ function whole(before: Outcome<unknown>, last: Outcome<unknown>): Outcome<unknow
 
 function budgetOf({ budget: { ratio, minimum, over } }: RetrySettings): RetryBudget {
   return new RetryBudget(ratio, minimum, over)
+}
+
+function streakOf({ budget: { ratio, over } }: RetrySettings): Streak {
+  return new Streak(ratio, over)
 }
 
 function sameBudget(a: RetrySettings, b: RetrySettings): boolean {

@@ -1,14 +1,19 @@
+import { adaptiveLimit } from '../algorithms/gates/adaptive-limit.ts'
+import { bbr } from '../algorithms/gates/bbr.ts'
 import { breaker } from '../algorithms/gates/breaker.ts'
 import { keyed } from '../algorithms/gates/keyed.ts'
+import { partitions } from '../algorithms/gates/partitions.ts'
+import { rateLimit } from '../algorithms/gates/rate-limit.ts'
 import { bulkhead } from '../algorithms/gates/semaphore.ts'
 import { shadow } from '../algorithms/gates/shadow.ts'
 import { throttle } from '../algorithms/gates/throttle.ts'
-import { rateLimit } from '../algorithms/gates/token-bucket.ts'
 import type { Kind } from '../core/layer.ts'
 import { balance } from '../policies/balance.ts'
 import { deadline } from '../policies/deadline.ts'
 import { hedge } from '../policies/hedge.ts'
 import { holdBack } from '../policies/hold-back.ts'
+import { overload } from '../policies/overload.ts'
+import { pace } from '../policies/pace.ts'
 import { queue } from '../policies/queue.ts'
 import { retry } from '../policies/retry.ts'
 import { timeout } from '../policies/timeout.ts'
@@ -32,7 +37,10 @@ export const builtIn: Kinds = kindsOf(
   rateLimit,
   breaker,
   bulkhead,
+  adaptiveLimit,
   throttle,
+  bbr,
+  partitions,
   keyed,
   shadow,
   // Policies.
@@ -40,7 +48,9 @@ export const builtIn: Kinds = kindsOf(
   retry,
   hedge,
   holdBack,
+  overload,
   queue,
+  pace,
   balance,
   timeout,
 )

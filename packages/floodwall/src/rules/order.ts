@@ -36,6 +36,14 @@ const rules: readonly Rule[] = [
     ['deadline'],
     'each attempt gets a deadline and the whole has none: move the deadline outside, and give attempts a timeout',
   ),
+  pair('hedge', ['deadline'], 'each attempt gets a deadline and the whole has none: move the deadline outside'),
+  pair('queue', ['deadline'], 'what waits is under no deadline: move the deadline outside'),
+  pair('deadline', ['deadline'], 'the shorter one counts, whichever it is: keep one'),
+  pair(
+    'holdBack',
+    ['retry', 'hedge'],
+    'it is asked once for all attempts, so that later ones go to who has asked for a pause: move it inside',
+  ),
   pair(
     'hedge',
     ['retry'],
@@ -66,10 +74,18 @@ const rules: readonly Rule[] = [
     'the slot is inside of the timeout; it is held to the end of the work all the same, but who waits for it is timed out as slow: move the timeout inside',
   ),
   pair('queue', ['rateLimit'], 'what is over the rate waits first and is refused then: move the rate limit outside'),
+  pair(
+    'retry',
+    ['retry'],
+    'what the inner one has given up the outer one does not try again: keep the one next to what fails',
+  ),
   (outer, inner) => {
-    if (outer.kind !== 'retry' || inner.kind !== 'retry') return undefined
-    const most = numberOf(outer, 'attempts') * numberOf(inner, 'attempts')
-    return `two retries multiply: up to ${most} attempts; keep the one next to what fails`
+    if (outer.kind !== 'hedge' || inner.kind !== 'timeout') return undefined
+    const delay = numberOf(outer, 'after')
+    const after = numberOf(inner, 'after')
+    return delay >= after
+      ? `no attempt is late after ${showMs(delay)}, since each is timed out after ${showMs(after)}: make the hedge's time shorter`
+      : undefined
   },
   (outer, inner) => {
     if (outer.kind !== 'deadline' || inner.kind !== 'timeout') return undefined

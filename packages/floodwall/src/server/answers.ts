@@ -19,32 +19,53 @@ const sentences: Readonly<Partial<Record<Code, string>>> = {
   internal: 'The request failed.',
 }
 
-export function answerOf(format: ErrorFormat, code: Code, retryAfterMs: number, noRetry: boolean): ErrorAnswer {
-  const said = noRetry ? 'overloaded_do_not_retry' : code
-  const detail = sentences[said] ?? 'The request cannot be taken now.'
-  return writeError(format, { code: said, detail, retryAfterMs, noRetry })
+/** So many answers are kept; times of another try differ without end. */
+const MOST_KEPT = 256
+
+/** Answers in the format of one API, written once each: under a flood the same few are said again and again. */
+export class Answers {
+  private readonly format: ErrorFormat
+  private readonly kept = new Map<string, ErrorAnswer>()
+
+  constructor(format: ErrorFormat) {
+    this.format = format
+  }
+
+  of(code: Code, retryAfterMs: number, noRetry: boolean): ErrorAnswer {
+    const said = noRetry ? 'overloaded_do_not_retry' : code
+    // Whole milliseconds are all that is written of it.
+    const ms = noRetry ? 0 : Math.ceil(retryAfterMs)
+    const key = `${said} ${ms}`
+    const known = this.kept.get(key)
+    if (known !== undefined) return known
+    const detail = sentences[said] ?? 'The request cannot be taken now.'
+    const answer = writeError(this.format, { code: said, detail, retryAfterMs: ms, noRetry })
+    if (this.kept.size >= MOST_KEPT) this.kept.clear()
+    this.kept.set(key, answer)
+    return answer
+  }
+
+  /** The answer to an outcome without one. */
+  ofOutcome(call: Call | null, outcome: Outcome<unknown>): ErrorAnswer {
+    const { noRetry, retryAfterMs, error } = outcome
+    const code = codeOf(outcome) ?? codeOfError(error) ?? 'internal'
+    return this.of(code, retryAfterMs || pauseOf(error), noRetry || (call !== null && isExhausted(call, outcome)))
+  }
+
+  /**
+   * The answer to an error that a handler let go: to a refusal, to an end of time, and to what retries were given up with. Undefined for
+   * everybody else's errors, which are the framework's to answer.
+   */
+  ofError(call: Call | undefined, error: unknown): ErrorAnswer | undefined {
+    const code = codeOfError(error)
+    const noRetry = wantsNoRetry(error) || (call !== undefined && isExhausted(call, failed(error)))
+    return code === undefined && !noRetry ? undefined : this.of(code ?? 'internal', pauseOf(error), noRetry)
+  }
 }
 
-/** The answer to an outcome without one. */
-export function answerOfOutcome(format: ErrorFormat, call: Call | null, outcome: Outcome<unknown>): ErrorAnswer {
-  const { noRetry, retryAfterMs, error } = outcome
-  const code = codeOf(outcome) ?? codeOfError(error) ?? 'internal'
-  return answerOf(
-    format,
-    code,
-    retryAfterMs || pauseOf(error),
-    noRetry || (call !== null && isExhausted(call, outcome)),
-  )
-}
-
-/**
- * The answer to an error that a handler let go: to a refusal, to an end of time, and to what retries were given up with. Undefined for
- * everybody else's errors, which are the framework's to answer.
- */
-export function answerOfError(format: ErrorFormat, call: Call | undefined, error: unknown): ErrorAnswer | undefined {
-  const code = codeOfError(error)
-  const noRetry = wantsNoRetry(error) || (call !== undefined && isExhausted(call, failed(error)))
-  return code === undefined && !noRetry ? undefined : answerOf(format, code ?? 'internal', pauseOf(error), noRetry)
+/** `answer`, after which the connection is closed: HTTP/1.1 alone knows the header. */
+export function closing({ status, headers, body }: ErrorAnswer): ErrorAnswer {
+  return { status, headers: { ...headers, connection: 'close' }, body }
 }
 
 function codeOfError(error: unknown): Code | undefined {
@@ -72,9 +93,10 @@ const OF_THE_BODY = [
 
 /** Writes `answer`; nothing may have been written before. */
 export function writeAnswer(response: ServerResponse, { status, headers, body }: ErrorAnswer): void {
-  for (const name of OF_THE_BODY) response.removeHeader(name)
-  // HTTP/2 has none, and warns of who sets it.
-  if (response.statusMessage) response.statusMessage = ''
+  // A refusal has none yet, and asking costs less than removing.
+  if (response.getHeaderNames().length > 0) for (const name of OF_THE_BODY) response.removeHeader(name)
+  // HTTP/2 has none, and warns of who looks at it.
+  if (response.req.httpVersionMajor < 2 && response.statusMessage) response.statusMessage = ''
   response.writeHead(status, headers)
   response.end(response.req.method === 'HEAD' ? undefined : body)
 }

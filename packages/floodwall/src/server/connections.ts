@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { FRESH, UNKNOWN } from './queue-delay.ts'
 
 // Who hears that a client has left?
 //
@@ -17,18 +18,30 @@ export class Connection {
   readonly trusted: boolean
   /** It may call its requests `CRITICAL_PLUS`. */
   readonly criticalPlus: boolean
+  /** When its last answer ended, on the runtime's precise clock. */
+  answeredAt: number
+  /** It has not carried a request yet. */
+  fresh = true
   private readonly waiting = new Set<Waiting>()
 
   constructor(socket: Socket, trusted: boolean, criticalPlus: boolean) {
     this.trusted = trusted
     this.criticalPlus = criticalPlus
+    // What TLS says before a request, and streams of one session, take turns that nobody counts.
+    this.answeredAt = 'encrypted' in socket ? UNKNOWN : FRESH
     socket.once('close', () => {
       for (const one of [...this.waiting]) one.lost()
     })
   }
 
+  /** For the queue delay: no request that comes now is older. */
+  get since(): number {
+    return this.waiting.size > 0 ? UNKNOWN : this.answeredAt
+  }
+
   add(one: Waiting): void {
     this.waiting.add(one)
+    this.fresh = false
   }
 
   delete(one: Waiting): void {

@@ -1,7 +1,19 @@
 export { ambient, currentCall } from './ambient.ts'
 export { writeAnswer } from './answers.ts'
 export { type AnyRequest, callOf } from './call-of.ts'
+export type { Taking } from './intake.ts'
+export { ProcessSignals } from './process-signals.ts'
 export { ServerEdge } from './server-edge.ts'
-export type { Asked, ServerOptions } from './settings.ts'
+export type { Asked, Served, ServerOptions } from './settings.ts'
+export {
+  type Onlooker,
+  processSources,
+  type Ramp,
+  Signal,
+  Signals,
+  type SignalView,
+  type Sources,
+  signalsOf,
+} from './signals/index.ts'
 export type { Trust } from './trust.ts'
 export type { Handling } from './visit.ts'

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { BUSY, type Pressure, SIGNALS } from '../algorithms/admission/pressure.ts'
 import { RetryShare } from '../algorithms/retry/retry-share.ts'
 import type { Call } from '../core/call.ts'
 import type { Reason, Snapshot } from '../core/gate.ts'
@@ -8,11 +9,14 @@ import { Pipeline } from '../core/pipeline.ts'
 import type { ErrorAnswer } from '../wire/error-body.ts'
 import { type Inbound, readInbound } from '../wire/inbound.ts'
 import { ambient } from './ambient.ts'
-import { answerOf, answerOfError, answerOfOutcome } from './answers.ts'
+import { Answers, closing } from './answers.ts'
 import { type AnyRequest, admitted } from './call-of.ts'
 import { Connections } from './connections.ts'
+import { Intake } from './intake.ts'
 import { type Asked, type ServerOptions, type ServerSettings, settingsOf } from './settings.ts'
+import { type Signals, signalsOf } from './signals/index.ts'
 import { trusting } from './trust.ts'
+import { endSoftly, endsConnection } from './unread-body.ts'
 import { type Door, type Handling, Visit } from './visit.ts'
 
 // What stands between a server's connections and its handlers?
@@ -40,6 +44,10 @@ export class ServerEdge<R = IncomingMessage> implements Door {
   private readonly connections: Connections
   private readonly retries = new RetryShare()
   private readonly ambience: Disposable | undefined
+  private readonly answers: Answers
+  private readonly signals: Signals
+  private readonly intake: Intake | undefined
+  private readonly letGo: () => void
   private running = 0
   private malformed = 0
   private toldNoRetry = 0
@@ -57,6 +65,42 @@ export class ServerEdge<R = IncomingMessage> implements Door {
     this.bare = new Pipeline(`${pipeline.path}/exempt`, [], { runtime: pipeline.env })
     this.connections = new Connections(trusting(settings.trust), trusting(settings.criticalPlus))
     this.ambience = settings.ambient ? ambient(pipeline.env) : undefined
+    this.answers = new Answers(settings.format)
+    this.signals = signalsOf(pipeline.env)
+    this.letGo = this.offerSignals()
+    const { connections } = options
+    this.intake = connections === undefined ? undefined : new Intake(connections, this.signals, pipeline.env)
+  }
+
+  /** Its layers may ask this process how it is. */
+  private offerSignals(): () => void {
+    const { signals, pipeline } = this
+    const release = signals.hold()
+    const shared = pipeline.env.share<Pressure[]>(SIGNALS, () => [])
+    // Twice, when two edges stand before it: the first to go takes its own.
+    const busy = pipeline.env.share<Pressure[]>(BUSY, () => [])
+    shared.push(...signals.pressures)
+    busy.push(signals.busy)
+    return () => {
+      release()
+      busy.splice(busy.indexOf(signals.busy), 1)
+      for (const signal of signals.pressures) shared.splice(shared.indexOf(signal), 1)
+    }
+  }
+
+  precise(): number {
+    return this.pipeline.env.precise()
+  }
+
+  levelText(): string | undefined {
+    const layer = this.pipeline.find('overload') as { levelText?(now: number): string } | undefined
+    return layer?.levelText?.(this.pipeline.env.now())
+  }
+
+  unread(request: IncomingMessage, answer: ErrorAnswer): ErrorAnswer {
+    const ends = endsConnection(request)
+    if (ends) endSoftly(request, this.pipeline.env)
+    return ends || (this.intake?.crowded === true && request.httpVersionMajor === 1) ? closing(answer) : answer
   }
 
   /** Sends a request through the pipeline; `said` is the request as the framework has it. */
@@ -64,7 +108,11 @@ export class ServerEdge<R = IncomingMessage> implements Door {
     // It left while somebody before us was busy with it.
     if (response.destroyed || request.socket.destroyed) return handling.over?.()
     const connection = this.connections.of(request.socket)
-    const { settings, asked } = this
+    const { settings, asked, signals, intake } = this
+    const at = intake === undefined ? 0 : this.precise()
+    const unacceptedMs = intake !== undefined && connection.fresh ? intake.waitedMs(request.socket, at) : 0
+    const waitedMs = signals.queueDelay.waited(connection.since, unacceptedMs)
+    signals.touch()
     const inbound = readInbound((name) => request.headers[name], {
       trusted: connection.trusted,
       mostMs: settings.atMost,
@@ -72,6 +120,7 @@ export class ServerEdge<R = IncomingMessage> implements Door {
     })
     const init: Init = {
       ...this.told(inbound),
+      waitedMs,
       method: asked.route?.(said) ?? request.method ?? 'GET',
       ...(asked.key !== undefined && { key: asked.key(said) }),
       ...(asked.cost !== undefined && { cost: asked.cost(said) }),
@@ -81,16 +130,19 @@ export class ServerEdge<R = IncomingMessage> implements Door {
     if (this.exempt.has(pathOf(request))) return visit.begin(this.bare, init)
     if (this.drained !== undefined) {
       this.turnedAway++
-      return visit.refuse(this.closing(request))
+      return visit.refuse(this.goodbye(request))
     }
     this.malformed += inbound.malformed.length
     this.retries.seen(inbound.attempt, inbound.attempts, this.pipeline.env.now())
     visit.begin(this.pipeline, init)
+    if (intake !== undefined && visit.refused) intake.refused(this.precise() - at)
   }
 
-  private told({ within, criticality = this.settings.criticality }: Inbound): Init {
+  private told({ within, criticality = this.settings.criticality, cohort, standsFor }: Inbound): Init {
     const own = this.settings.within
-    const said: Init = criticality === undefined ? {} : { criticality }
+    const ranked: Init = criticality === undefined ? {} : { criticality }
+    const placed: Init = cohort === undefined ? ranked : { ...ranked, cohort }
+    const said: Init = standsFor === 1 ? placed : { ...placed, standsFor }
     if (within === undefined || (own !== undefined && own < within)) {
       return own === undefined ? said : { ...said, within: own }
     }
@@ -98,23 +150,22 @@ export class ServerEdge<R = IncomingMessage> implements Door {
     return inherited
   }
 
-  private closing({ httpVersionMajor }: IncomingMessage): ErrorAnswer {
-    const answer = answerOf(this.settings.format, 'closed', 0, false)
-    if (httpVersionMajor > 1) return answer
-    return { ...answer, headers: { ...answer.headers, connection: 'close' } }
+  private goodbye({ httpVersionMajor }: IncomingMessage): ErrorAnswer {
+    const answer = this.answers.of('closed', 0, false)
+    return httpVersionMajor > 1 ? answer : closing(answer)
   }
 
   /** @internal */
   answerOf(outcome: Outcome<unknown>, call: Call | null): ErrorAnswer {
-    const { format, retriesAtMost } = this.settings
+    const { retriesAtMost } = this.settings
     const { rejection } = outcome
     if (rejection !== undefined && OF_LOAD.has(rejection.reason)) {
       if (this.retries.share(this.pipeline.env.now()) > retriesAtMost) {
         this.toldNoRetry++
-        return answerOf(format, rejection.reason, 0, true)
+        return this.answers.of(rejection.reason, 0, true)
       }
     }
-    return answerOfOutcome(format, call, outcome)
+    return this.answers.ofOutcome(call, outcome)
   }
 
   /**
@@ -123,14 +174,14 @@ export class ServerEdge<R = IncomingMessage> implements Door {
    */
   answerOfError(error: unknown, request: AnyRequest): ErrorAnswer | undefined {
     const known = admitted(request)
-    const answer = answerOfError(this.settings.format, known?.call, error)
+    const answer = this.answers.ofError(known?.call, error)
     if (answer !== undefined && known !== undefined) known.failure = { error }
     return answer
   }
 
   /** The answer to an error that is nobody's to answer: 500, with nothing of what stands behind. */
   answerOfFault(): ErrorAnswer {
-    return answerOf(this.settings.format, 'internal', 0, false)
+    return this.answers.of('internal', 0, false)
   }
 
   /** @internal */
@@ -152,6 +203,8 @@ export class ServerEdge<R = IncomingMessage> implements Door {
       retryShare: this.retries.share(pipeline.env.now()),
       toldNoRetry,
       exempt: this.bare.inspect()['calls'],
+      signals: this.signals.inspect(pipeline.env.precise()),
+      intake: this.intake?.inspect(pipeline.env.precise()) ?? null,
       pipeline: pipeline.inspect(),
     }
   }
@@ -160,7 +213,11 @@ export class ServerEdge<R = IncomingMessage> implements Door {
   close(): Promise<void> {
     if (this.drained === undefined) {
       let resolve = () => {}
-      const promise = new Promise<void>((done) => (resolve = done)).then(() => this.ambience?.[Symbol.dispose]())
+      const promise = new Promise<void>((done) => (resolve = done)).then(() => {
+        this.ambience?.[Symbol.dispose]()
+        this.intake?.close()
+        this.letGo()
+      })
       this.drained = { promise, resolve }
       if (this.running === 0) resolve()
     }

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { ConfigError } from '../core/errors.ts'
 import { oneOf, parse, positiveSpan, shareOrZero, show } from '../core/schema.ts'
 import { errorFormats } from '../wire/error-body.ts'
+import type { Taking } from './intake.ts'
 import { trust } from './trust.ts'
 
 const path = v.custom<string>((input) => typeof input === 'string' && input.startsWith('/'), 'a path such as "/health"')
@@ -41,10 +42,24 @@ export interface Asked<R> {
   readonly cost?: (request: R) => number
 }
 
-export type ServerOptions<R> = v.InferInput<typeof serverOptions> & Asked<R>
+/** What belongs to the server itself. */
+export interface Served {
+  /**
+   * The server that listens. When refusals alone take half of the event loop, it takes no new connections until they would take less than a quarter.
+   * Default: connections are always taken.
+   */
+  readonly connections?: Taking
+}
+
+export type ServerOptions<R> = v.InferInput<typeof serverOptions> & Asked<R> & Served
 
 /** Throws a ConfigError that lists every fault. */
-export function settingsOf<R>({ route, key, cost, ...own }: ServerOptions<R>): ServerSettings {
+export function settingsOf<R>({ route, key, cost, connections, ...own }: ServerOptions<R>): ServerSettings {
+  if (connections !== undefined && typeof connections?.on !== 'function') {
+    throw new ConfigError([
+      { path: 'server.connections', value: show(connections), expected: 'a server, as createServer() returns it' },
+    ])
+  }
   for (const [name, given] of Object.entries({ route, key, cost })) {
     if (given === undefined || typeof given === 'function') continue
     throw new ConfigError([{ path: `server.${name}`, value: show(given), expected: 'a function of the request' }])

@@ -7,6 +7,7 @@ import { answered, failed, type Outcome, type Verdict } from '../core/outcome.ts
 import type { Pipeline } from '../core/pipeline.ts'
 import type { Done } from '../core/policy.ts'
 import type { ErrorAnswer } from '../wire/error-body.ts'
+import { names } from '../wire/names.ts'
 import { writeAnswer } from './answers.ts'
 import { type Admitted, admit } from './call-of.ts'
 import type { Connection, Waiting } from './connections.ts'
@@ -36,7 +37,14 @@ export interface Handling {
 export interface Door {
   /** So long a handler has its slot after its time, in milliseconds. */
   readonly abandonedMs: number
+  /** Monotonic milliseconds, read now. */
+  precise(): number
   answerOf(outcome: Outcome<unknown>, call: Call | null): ErrorAnswer
+  /** What trusted callers are told of the admission level; undefined: nothing. */
+  levelText(): string | undefined
+  /** The answer to a request that is refused unread, as its connection allows. */
+  unread(request: IncomingMessage, answer: ErrorAnswer): ErrorAnswer
+  /** The visit is over. */
   left(): void
 }
 
@@ -55,6 +63,8 @@ export class Visit implements Waiting {
   private answeredBy: 'nobody' | 'handler' | 'us' = 'nobody'
   /** The body of the answer has the slot. */
   private holds = false
+  /** The handler will say when it has ended: it gave us a promise. */
+  private promised = false
   private thrown: { readonly error: unknown } | null = null
   private cancelLapse: (() => void) | null = null
   private closed = false
@@ -69,15 +79,29 @@ export class Visit implements Waiting {
     response.on('close', this.lost)
   }
 
+  /** It was refused before its handler ran. */
+  get refused(): boolean {
+    return this.answeredBy === 'us' && this.call === null
+  }
+
   begin(pipeline: Pipeline, init: Init): void {
     this.root = pipeline.enter(this.work, this.settle, init)
   }
 
   /** Says no, whoever asks. */
-  refuse(answer: ErrorAnswer): void {
+  refuse(no: ErrorAnswer): void {
     this.answeredBy = 'us'
+    const answer = this.door.unread(this.request, no)
+    this.tellLevel()
     if (this.handling.refuse === undefined) writeAnswer(this.response, answer)
     else this.handling.refuse(answer)
+  }
+
+  private tellLevel(): void {
+    const { response } = this
+    if (!this.connection.trusted || response.headersSent) return
+    const level = this.door.levelText()
+    if (level !== undefined) response.setHeader(names.level, level)
   }
 
   private readonly work = (call: Call, done: Done): void => {
@@ -95,7 +119,9 @@ export class Visit implements Waiting {
     } catch (error) {
       return this.threw(error)
     }
-    if (isThenable(result)) result.then(this.ended, this.threw)
+    if (!isThenable(result)) return
+    this.promised = true
+    result.then(this.ended, this.threw)
   }
 
   /** Node writes every head through `writeHead`, the implicit ones as well. */
@@ -103,10 +129,22 @@ export class Visit implements Waiting {
     const { response } = this
     const { writeHead } = response
     response.writeHead = (...args: unknown[]): ServerResponse => {
+      this.tellLevel()
+      if (this.answeredBy === 'nobody') this.tellSpent(call, args[0])
       const result: ServerResponse = Reflect.apply(writeHead, response, args)
       if (this.answeredBy === 'nobody') this.head(call, known)
       return result
     }
+  }
+
+  /**
+   * Retries on behalf of this request were given up, and now its handler says that it could not do it: in whatever words it passes that on, its
+   * caller is not to try again either. What it made good (a default, an older copy) is no error, and says nothing.
+   */
+  private tellSpent(call: Call, status: unknown): void {
+    const { response } = this
+    if (!(Number(status) >= FIRST_FAULT) || call.extra.exhausted === null || response.headersSent) return
+    response.setHeader(names.retry, 'no')
   }
 
   private head(call: Call, { failure }: Admitted): void {
@@ -177,10 +215,18 @@ export class Visit implements Waiting {
     if (this.closed) return
     this.closed = true
     this.connection.delete(this)
+    this.connection.answeredAt = this.door.precise()
     this.response.off('close', this.lost)
-    if (this.answeredBy !== 'us' && !this.response.writableFinished) this.root?.cancel(clientLeft(), 'ignored')
+    // A stream of HTTP/2 that was reset calls itself finished, although nobody has ended it.
+    const isWhole = this.response.writableEnded && this.response.writableFinished
+    if (this.answeredBy !== 'us' && !isWhole) this.root?.cancel(clientLeft(), 'ignored')
     if (this.holds) this.call?.end(undefined)
-    if (this.cancelLapse === null) this.end(failed(undefined, 'ignored'))
+    if (this.cancelLapse !== null) return
+    // Its client has gone, and it goes on, as most handlers do: it has its slot until it ends.
+    if (this.promised && this.done !== null && this.call !== null) {
+      this.answeredBy = 'us'
+      this.abandon(this.call)
+    } else this.end(failed(undefined, 'ignored'))
   }
 
   private leave(): void {
@@ -189,10 +235,13 @@ export class Visit implements Waiting {
   }
 }
 
+/** From here on a status says that the server could not do it. */
+const FIRST_FAULT = 500
+
 /** It said "too much": overload. It could not: failure. All else is an answer, since a 404 is the right one to a wrong question. */
 function verdictOf(status: number): Verdict {
   if (status === 429 || status === 503) return 'overload'
-  return status >= 500 ? 'failure' : 'success'
+  return status >= FIRST_FAULT ? 'failure' : 'success'
 }
 
 function clientLeft(): Error {

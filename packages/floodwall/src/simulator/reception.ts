@@ -105,8 +105,15 @@ export class Reception {
         this.work.begin(request)
       },
       (outcome) => this.passOn(request, outcome),
-      this.initOf(request),
+      this.askedOf(request),
     )
+  }
+
+  /** What the guard hears: besides what was told, how long the request has waited unseen. */
+  private askedOf(request: Request): Init {
+    const waitedMs = this.world.now() - request.arrivedAt
+    const init = this.initOf(request)
+    return waitedMs > 0 ? { ...init, waitedMs } : init
   }
 
   /** What the guard made of it. */

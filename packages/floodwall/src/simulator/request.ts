@@ -112,6 +112,10 @@ export class Request implements Sink, Job, Happening {
     this.answer(outcome)
   }
 
+  succeed(value: unknown): void {
+    this.settle(answered(value))
+  }
+
   turn(): number {
     return this.work.turn(this)
   }

@@ -1,6 +1,7 @@
 import type { Criticality } from '../core/init.ts'
 import { readAttempt, readAttempts } from './attempts.ts'
 import { readBaggage } from './baggage.ts'
+import { COHORT_KEY, readCohort, readStandsFor } from './cohort.ts'
 import { readCriticality } from './criticalities.ts'
 import { names } from './names.ts'
 import { type HeaderReader, readTimeout } from './timeouts.ts'
@@ -15,6 +16,10 @@ export interface Inbound {
   /** Milliseconds that the caller still waits; undefined when it did not say. */
   readonly within: number | undefined
   readonly criticality: Criticality | undefined
+  /** Where it stands in its class, 0 to below 128. */
+  readonly cohort: number | undefined
+  /** So many calls it stands for. */
+  readonly standsFor: number
   /** 0: the first try. */
   readonly attempt: number
   /** First tries, second tries ... of the caller's last seconds; empty when it did not say. */
@@ -36,7 +41,15 @@ export interface InboundOptions {
 export const CRITICALITY_KEY = 'floodwall.criticality'
 
 const none: readonly never[] = []
-const stranger: Inbound = { within: undefined, criticality: undefined, attempt: 0, attempts: none, malformed: none }
+const stranger: Inbound = {
+  within: undefined,
+  criticality: undefined,
+  cohort: undefined,
+  standsFor: 1,
+  attempt: 0,
+  attempts: none,
+  malformed: none,
+}
 
 export function readInbound(header: HeaderReader, { trusted, mostMs, criticalPlus }: InboundOptions): Inbound {
   if (!trusted) return stranger
@@ -46,6 +59,8 @@ export function readInbound(header: HeaderReader, { trusted, mostMs, criticalPlu
   return {
     within: timeout.ms,
     criticality: criticality === 'criticalPlus' && !criticalPlus ? 'critical' : criticality,
+    cohort: one(header, names.cohort, readCohort, malformed) ?? inBaggage(header, COHORT_KEY, readCohort),
+    standsFor: one(header, names.standsFor, readStandsFor, malformed) ?? 1,
     attempt: one(header, names.attempt, readAttempt, malformed) ?? 0,
     attempts: one(header, names.attempts, readAttempts, malformed) ?? none,
     malformed,
@@ -54,11 +69,15 @@ export function readInbound(header: HeaderReader, { trusted, mostMs, criticalPlu
 
 function criticalityOf(header: HeaderReader, malformed: string[]): Criticality | undefined {
   const said = one(header, names.criticality, readCriticality, malformed)
-  if (said !== undefined) return said
+  return said ?? inBaggage(header, CRITICALITY_KEY, readCriticality)
+}
+
+/** Others write there, too: what makes no sense is not counted. */
+function inBaggage<T>(header: HeaderReader, key: string, read: (text: string) => T | undefined): T | undefined {
   const baggage = header(names.baggage)
   if (typeof baggage !== 'string') return undefined
-  const text = readBaggage(baggage, CRITICALITY_KEY)
-  return text === undefined ? undefined : readCriticality(text)
+  const text = readBaggage(baggage, key)
+  return text === undefined ? undefined : read(text)
 }
 
 function one<T>(

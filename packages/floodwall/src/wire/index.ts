@@ -1,6 +1,8 @@
+export { knownStanding } from '../algorithms/admission/standing.ts'
 export { readAttempt, readAttempts, writeAttempts } from './attempts.ts'
 export { readBaggage, writeBaggage } from './baggage.ts'
 export { type Code, codeOf, type GrpcStatus, grpcCodes, saidOf, verdictOfStatus } from './codes.ts'
+export { COHORT_KEY, readCohort, writeCohort } from './cohort.ts'
 export { readCriticality, writeCriticality } from './criticalities.ts'
 export { type ErrorAnswer, type ErrorFacts, type ErrorFormat, errorFormats, writeError } from './error-body.ts'
 export { CRITICALITY_KEY, type Inbound, type InboundOptions, readInbound } from './inbound.ts'

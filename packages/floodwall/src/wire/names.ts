@@ -9,6 +9,10 @@ export const names = {
   timeout: 'x-floodwall-timeout-ms',
   /** One of the four classes: `CRITICAL_PLUS`, `CRITICAL`, `SHEDDABLE_PLUS`, `SHEDDABLE`. */
   criticality: 'x-floodwall-criticality',
+  /** Where it stands in its class, 0 (goes first) to 127.99: the same in all services that work for one request. */
+  cohort: 'x-floodwall-cohort',
+  /** So many calls it stands for: the caller has refused the others by the level of this server. 1 or absent: itself alone. */
+  standsFor: 'x-floodwall-stands-for',
   /** Which attempt of its operation this is; 0 or absent: the first. */
   attempt: 'x-floodwall-attempt',
   /** How many calls of the last seconds were first tries, second tries ...: `118,9,1`. */

@@ -1,5 +1,6 @@
 import type { Call } from '../core/call.ts'
 import { writeBaggage } from './baggage.ts'
+import { COHORT_KEY, writeCohort } from './cohort.ts'
 import { writeCriticality } from './criticalities.ts'
 import { CRITICALITY_KEY } from './inbound.ts'
 import { names } from './names.ts'
@@ -17,7 +18,9 @@ export interface OutboundOptions {
   readonly attemptMs?: number | undefined
   /** How many calls of the last seconds were first tries, second tries ...: text of `writeAttempts`. Default: not told. */
   readonly attempts?: string | undefined
-  /** The `baggage` header that goes out, '' for none: the criticality joins it. Default: it does not. */
+  /** Where the call stands in its class, 0 to below 128. Default: not told. */
+  readonly cohort?: number | undefined
+  /** The `baggage` header that goes out, '' for none: criticality and cohort join it. Default: they do not. */
   readonly baggage?: string | undefined
 }
 
@@ -30,7 +33,7 @@ export function writeOutbound(
   options: OutboundOptions,
   set: (name: string, value: string) => void,
 ): boolean {
-  const { marginMs, attemptMs = Number.POSITIVE_INFINITY, attempts, baggage } = options
+  const { marginMs, attemptMs = Number.POSITIVE_INFINITY, attempts, cohort, baggage } = options
   const left = Math.min(call.remainingMs - marginMs, attemptMs)
   if (left !== Number.POSITIVE_INFINITY) {
     const timeout = writeTimeoutMs(left)
@@ -39,10 +42,15 @@ export function writeOutbound(
   }
   const criticality = writeCriticality(call.criticality)
   set(names.criticality, criticality)
+  const place = cohort === undefined ? undefined : writeCohort(cohort)
+  if (place !== undefined) set(names.cohort, place)
+  if (call.extra.standsFor > 1) set(names.standsFor, String(call.extra.standsFor))
   if (call.attempt > 0) set(names.attempt, String(call.attempt))
   if (attempts !== undefined) set(names.attempts, attempts)
   if (baggage !== undefined) {
-    const whole = writeBaggage(baggage, CRITICALITY_KEY, criticality)
+    const ranked = writeBaggage(baggage, CRITICALITY_KEY, criticality)
+    const placed = ranked === undefined || place === undefined ? undefined : writeBaggage(ranked, COHORT_KEY, place)
+    const whole = placed ?? ranked
     if (whole !== undefined) set(names.baggage, whole)
   }
   return true

@@ -52,7 +52,7 @@ export function raw(port: number, text: string): { socket: Socket; text: () => s
 }
 
 /** Resolves when `true` is said; what is waited for happens in other processes and in the kernel. */
-export async function until(said: () => boolean, atMostMs = 5000): Promise<void> {
+export async function until(said: () => boolean, atMostMs = 15_000): Promise<void> {
   const end = performance.now() + atMostMs
   while (!said()) {
     if (performance.now() > end) throw new Error(`waited ${atMostMs} ms for ${said.toString()}`)

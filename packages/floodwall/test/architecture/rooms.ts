@@ -29,6 +29,7 @@ const QUESTIONS = [
   'gates',
   'rates',
   'estimators',
+  'admission',
   'queues',
   'sketches',
   'fairness',

@@ -1,4 +1,4 @@
-import { answered, bulkhead, pipeline, queue } from 'floodwall'
+import { answered, bulkhead, type Criticality, pipeline, queue } from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { codeOf, type Fate, fateOf, layerOf, leftIn, NOTHING, takes } from '../core/fate.ts'
@@ -7,14 +7,14 @@ import { codeOf, type Fate, fateOf, layerOf, leftIn, NOTHING, takes } from '../c
 // the queue looked full for ever. (goresilience #10, OmniRoute #9533, bottleneck #152)
 
 /** Concurrency 1, three places, 100 ms of patience. */
-function house(order: 'fifo' | 'lifo') {
+function house(order: 'fifo' | 'lifo' | 'adaptive', size = 3) {
   const world = new VirtualRuntime()
-  const p = pipeline('p', [queue({ size: 3, atMost: 100, order }), bulkhead({ slots: 1 })], { runtime: world })
+  const p = pipeline('p', [queue({ size, atMost: 100, order }), bulkhead({ slots: 1 })], { runtime: world })
   const job = (ms: number, init = {}): Fate => fateOf(p.call(takes(world, ms, 'done'), init), world)
   return { world, p, job }
 }
 
-describe.each(['fifo', 'lifo'] as const)('C15 %s', (order) => {
+describe.each(['fifo', 'lifo', 'adaptive'] as const)('C15 %s', (order) => {
   test('waiting is bounded, running is not touched, who leaves frees his place at once', async () => {
     const { world, p, job } = house(order)
     const aborter = new AbortController()
@@ -101,21 +101,81 @@ describe.each(['fifo', 'lifo'] as const)('C15 %s', (order) => {
   })
 })
 
-// Decided: a waiting room has one order for all criticalities. Who is more critical gets in by a level of admission further out, which
-// refuses the sheddable before they take a place; a line that reorders would let critical callers starve the others up to their patience.
-test('C15 no class overtakes another in the line, and a sheddable job times out: it is not lost', async () => {
-  const { world, p } = house('fifo')
-  const order: string[] = []
-  const held = fateOf(p.call(takes(world, 90, 'held')))
-  for (const criticality of ['sheddable', 'criticalPlus', 'critical'] as const)
-    void fateOf(p.call(() => void order.push(criticality), { criticality }))
-  await world.advanceAsync(90)
-  expect([held.value, order]).toEqual(['held', ['sheddable', 'criticalPlus', 'critical']])
-  const long = fateOf(p.call(takes(world, 200, 'long')))
-  const late = fateOf(
-    p.call(() => 1, { criticality: 'sheddable' }),
-    world,
-  )
-  await world.advanceAsync(200)
-  expect([long.value, codeOf(late), late.at, leftIn(world, p)]).toEqual(['long', 'queue-timeout', 190, NOTHING])
+// Decided: who matters more goes first, and where all places are taken the least makes room for who matters more. Nothing ages: a class may
+// starve for as long as higher ones fill all slots, and whoever waits in vain is told so when his patience is over, or his place is taken.
+describe('C15 classes', () => {
+  test('critical before sheddable, and within a class in turn', async () => {
+    const { world, p, job } = house('fifo', 5)
+    const order: string[] = []
+    const held = job(90)
+    const come = (name: string, criticality: Criticality) =>
+      void fateOf(p.call(() => void order.push(name), { criticality }))
+    come('s', 'sheddable')
+    come('c1', 'critical')
+    come('p', 'criticalPlus')
+    come('sp', 'sheddablePlus')
+    come('c2', 'critical')
+    await world.advanceAsync(90)
+    expect([held.value, order]).toEqual(['done', ['p', 'c1', 'c2', 'sp', 's']])
+    expect(leftIn(world, p)).toEqual(NOTHING)
+  })
+
+  test('a sheddable job that others overtake all the time times out: it is not lost', async () => {
+    const { world, p, job } = house('fifo')
+    job(30)
+    const late = job(1, { criticality: 'sheddable' })
+    const others: Fate[] = []
+    for (let i = 0; i < 10; i++) {
+      others.push(job(30))
+      await world.advanceAsync(30)
+    }
+    await world.advanceAsync(100)
+    expect([codeOf(late), late.at]).toEqual(['queue-timeout', 100])
+    expect(others.every(({ value }) => value === 'done')).toBe(true)
+    expect(leftIn(world, p)).toEqual(NOTHING)
+  })
+
+  test('in a full line the least makes room, and is told at once; nobody makes room for his like', async () => {
+    const { world, p, job } = house('fifo')
+    job(90)
+    const [s1, s2, c] = [job(1, { criticality: 'sheddable' }), job(1, { criticality: 'sheddable' }), job(1)]
+    const plus = job(1, { criticality: 'sheddablePlus' })
+    const like = job(1, { criticality: 'sheddable' })
+    await world.settle()
+    // Of two alike the one goes who came last, since the other has the better prospects.
+    expect([codeOf(s2), s2.at, codeOf(like), layerOf(p, 'queue')['displaced']]).toEqual([
+      'queue-full',
+      0,
+      'queue-full',
+      1,
+    ])
+    await world.advanceAsync(100)
+    expect([c.at, plus.at, s1.at]).toEqual([91, 92, 93])
+    expect(leftIn(world, p)).toEqual(NOTHING)
+  })
+
+  test('a job that is added while another hears that it made room gets no place twice', () => {
+    const { world, p } = house('fifo')
+    const ends: unknown[] = []
+    const start = (name: string, criticality: Criticality, then = () => {}) =>
+      p.start(
+        (_, done) => void world.after(10, () => done(answered(name))),
+        (o) => {
+          ends.push([name, o.rejection?.reason ?? o.value])
+          then()
+        },
+        { criticality },
+      )
+    start('runs', 'critical')
+    for (const name of ['a', 'b']) start(name, 'sheddablePlus')
+    start('least', 'sheddable', () => start('again', 'sheddable'))
+    start('urgent', 'criticalPlus')
+    expect(ends).toEqual([
+      ['least', 'queue-full'],
+      ['again', 'queue-full'],
+    ])
+    world.run()
+    expect(ends.slice(2)).toEqual(['runs', 'urgent', 'a', 'b'].map((name) => [name, name]))
+    expect(leftIn(world, p)).toEqual(NOTHING)
+  })
 })

@@ -27,7 +27,7 @@ describe('C38 a script', () => {
     }
     expect(seen.megabytes).toBeLessThan(2)
     expect(seen).toMatchObject({ shared: { used: 0, rooms: 0 }, timers: 0 })
-  }, 40_000)
+  })
 
   test('whose loop was blocked keeps time: what began after the block is not cut short', async () => {
     expect(await child('./blocked-loop.mjs')).toEqual(['in time', 'timeout'])

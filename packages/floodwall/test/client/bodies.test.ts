@@ -17,7 +17,7 @@ function slow(): { handler: RequestListener; responses: ServerResponse[] } {
   return { handler, responses }
 }
 
-const free = (inFlight: () => number[]) => vi.waitFor(() => expect(inFlight()).toEqual([0]))
+const free = (inFlight: () => number[]) => vi.waitFor(() => expect(inFlight()).toEqual([0]), 10_000)
 
 describe.each([
   ['fetch over pools', {}],
@@ -100,7 +100,7 @@ describe.each([
     const { shop, inFlight } = await open([watching], options)
     const response = await shop.fetch('/')
     await response.body?.cancel()
-    await vi.waitFor(() => expect([closed, ...inFlight()]).toEqual([1, 0]))
+    await vi.waitFor(() => expect([closed, ...inFlight()]).toEqual([1, 0]), 10_000)
   })
 
   test('broken by the server: the reader hears of it, the slot is free', async () => {
@@ -111,7 +111,7 @@ describe.each([
       for await (const __ of (await shop.fetch('/')).body as unknown as AsyncIterable<Uint8Array>);
     }
     const streamed = chunks()
-    await vi.waitFor(() => expect(responses).toHaveLength(2))
+    await vi.waitFor(() => expect(responses).toHaveLength(2), 10_000)
     for (const response of responses) response.destroy()
     await Promise.all([expect(text).rejects.toThrow(), expect(streamed).rejects.toThrow()])
     await free(inFlight)
@@ -133,7 +133,7 @@ describe.each([
       text.catch(() => {})
       controller.abort(reason)
       await expect(text).rejects.toBe(reason)
-      await vi.waitFor(() => expect([closed, ...inFlight()]).toEqual([1, 0]))
+      await vi.waitFor(() => expect([closed, ...inFlight()]).toEqual([1, 0]), 10_000)
     }
   })
 
@@ -183,7 +183,7 @@ describe.each([
     const { shop, inFlight } = await open([failing, good], options)
     for (let i = 0; i < 4; i++) expect(await (await shop.fetch('/')).text()).toBe('ok')
     expect(responses.length).toBeGreaterThan(0)
-    await vi.waitFor(() => expect([...inFlight(), responses.every((r) => r.destroyed)]).toEqual([0, 0, true]))
+    await vi.waitFor(() => expect([...inFlight(), responses.every((r) => r.destroyed)]).toEqual([0, 0, true]), 10_000)
   })
 })
 
@@ -237,7 +237,7 @@ describe('the body of request', () => {
     const good: RequestListener = (_, res) => void res.end('ok')
     const { shop, inFlight, servers } = await open([failing, good])
     for (let i = 0; i < 6; i++) expect(await (await shop.request({ path: '/' })).body.text()).toBe('ok')
-    await vi.waitFor(() => expect(inFlight()).toEqual([0, 0]))
+    await vi.waitFor(() => expect(inFlight()).toEqual([0, 0]), 10_000)
     expect(servers[0]?.connections()).toBe(1)
   })
 })
@@ -266,7 +266,7 @@ describe('functions like fetch', () => {
     controller.abort(new Error('gone'))
     await expect(response).rejects.toThrow('gone')
     answer()
-    await vi.waitFor(() => expect([cancelled, ...inFlight()]).toEqual([1, 0]))
+    await vi.waitFor(() => expect([cancelled, ...inFlight()]).toEqual([1, 0]), 10_000)
   })
 
   test('an answer to an attempt that was given up is thrown away at once', async () => {

@@ -23,7 +23,7 @@ const never = new AbortController().signal
 /** What `GET /health` of a server comes to, and that no connection is left. */
 async function ask(server: Running, maxBody = 1024, signal = never): Promise<string> {
   const result = await outcome(checkHttp('/health', maxBody)({ id: server.id }, signal))
-  await vi.waitFor(() => expect(server.connections()).toBe(0))
+  await vi.waitFor(() => expect(server.connections()).toBe(0), 10_000)
   return result
 }
 
@@ -113,7 +113,7 @@ test('an address that is none, and a port where nobody listens', async () => {
 test('tcp: a connection is enough, and it is closed', async () => {
   const server = await tcp(() => {})
   expect(await outcome(checkTcp({ id: server.id }, never))).toBe('well')
-  await vi.waitFor(() => expect(server.connections()).toBe(0))
+  await vi.waitFor(() => expect(server.connections()).toBe(0), 10_000)
 })
 
 test('tcp: it ends when it is told to', async () => {
@@ -134,13 +134,13 @@ test('a server that stops and starts again: out, and back after its checks and a
   onTestFinished(() => active.close())
   const state = () => cluster.members[0]?.breaker.state()
   well = false
-  await vi.waitFor(() => expect(state()).toBe('open'))
+  await vi.waitFor(() => expect(state()).toBe('open'), 10_000)
   well = true
-  await vi.waitFor(() => expect(state()).toBe('halfOpen'))
+  await vi.waitFor(() => expect(state()).toBe('halfOpen'), 10_000)
   well = false
-  await vi.waitFor(() => expect(state()).toBe('open'))
+  await vi.waitFor(() => expect(state()).toBe('open'), 10_000)
   active.close()
-  await vi.waitFor(() => expect(server.connections()).toBe(0))
+  await vi.waitFor(() => expect(server.connections()).toBe(0), 10_000)
 })
 
 test('C38 checks do not keep the process alive, whether they wait or run', async () => {
@@ -151,7 +151,7 @@ test('C38 checks do not keep the process alive, whether they wait or run', async
   cluster.update([{ id: server.id }, { id: hanging.id }])
   const active = checks(cluster, { kind: 'http', interval: '1ms', timeout: '30s' })
   onTestFinished(() => active.close())
-  await vi.waitFor(() => expect(hanging.connections()).toBe(1))
+  await vi.waitFor(() => expect(hanging.connections()).toBe(1), 10_000)
   // Each connection is seen from both sides, and ours is not waited for.
   const held = process.getActiveResourcesInfo()
   expect(held.filter((kind) => kind === 'Timeout').length).toBeLessThanOrEqual(before)

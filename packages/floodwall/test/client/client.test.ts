@@ -37,19 +37,25 @@ describe('layers', () => {
 
   test('by default an operation has a second, an attempt 100 ms', () => {
     const made = client('shop', cluster())
-    expect(kinds(made)).toEqual(['deadline', 'retry', 'holdBack', 'balance', 'timeout'])
+    expect(kinds(made)).toEqual(['deadline', 'retry', 'holdBack', 'heed', 'balance', 'timeout'])
     expect(made.pipeline.explain()).toMatch(/deadline within 1000.*\n.*retry attempts 3[^]*timeout after 100$/)
   })
 
   test('a list gets the cluster and the timeout that it lacks', () => {
     const one = cluster()
-    expect(kinds(client('shop', one, []))).toEqual(['holdBack', 'balance', 'timeout'])
+    expect(kinds(client('shop', one, []))).toEqual(['holdBack', 'heed', 'balance', 'timeout'])
     const mine = [retry(), timeout({ after: '2s' })]
-    expect(kinds(client('shop', one, mine))).toEqual(['retry', 'timeout', 'holdBack', 'balance'])
+    expect(kinds(client('shop', one, mine))).toEqual(['retry', 'timeout', 'holdBack', 'heed', 'balance'])
     const own = [balance({ cluster: one }), breaker(), timeout({ after: '2s' })]
-    expect(kinds(client('shop', one, own))).toEqual(['holdBack', 'balance', 'breaker', 'timeout'])
-    expect(kinds(client('shop', one, [...own, holdBack()]))).toEqual(['balance', 'breaker', 'timeout', 'holdBack'])
-    expect(kinds(client('shop', one, own, { holdBack: false }))).toEqual(['balance', 'breaker', 'timeout'])
+    expect(kinds(client('shop', one, own))).toEqual(['holdBack', 'heed', 'balance', 'breaker', 'timeout'])
+    expect(kinds(client('shop', one, [...own, holdBack()]))).toEqual([
+      'heed',
+      'balance',
+      'breaker',
+      'timeout',
+      'holdBack',
+    ])
+    expect(kinds(client('shop', one, own, { holdBack: false, heed: false }))).toEqual(['balance', 'breaker', 'timeout'])
   })
 
   test('balance over somebody else is refused', () => {

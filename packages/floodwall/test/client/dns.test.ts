@@ -227,7 +227,7 @@ test('close() ends the question that is under way, and no answer comes', async (
     (list) => void heard.push(list),
     (error) => void heard.push(error),
   )
-  await vi.waitFor(() => expect(server.questions).not.toEqual([]))
+  await vi.waitFor(() => expect(server.questions).not.toEqual([]), 10_000)
   discovery.close()
   discovery.close()
   await new Promise((resolve) => setTimeout(resolve, 50))

@@ -110,7 +110,7 @@ describe.each(ways)('%s', (way) => {
   test('all slots are free when all is over, and nobody is isolated by answers', async () => {
     const { ask, inFlight, cluster } = await opened(way, [ok, status(404), ok])
     await Promise.all(Array.from({ length: 60 }, () => ask('/')))
-    await vi.waitFor(() => expect(inFlight()).toEqual([0, 0, 0]))
+    await vi.waitFor(() => expect(inFlight()).toEqual([0, 0, 0]), 10_000)
     expect(cluster.members.reduce((sum, m) => sum + m.attempts, 0)).toBe(60)
   })
 
@@ -180,10 +180,10 @@ describe('fetch', () => {
     const reason = new Error('the caller has left')
     const answer = shop.fetch('/', { signal: controller.signal })
     answer.catch(() => {})
-    await vi.waitFor(() => expect(inFlight()).toEqual([1]))
+    await vi.waitFor(() => expect(inFlight()).toEqual([1]), 10_000)
     controller.abort(reason)
     await expect(answer).rejects.toBe(reason)
-    await vi.waitFor(() => expect([closed, ...inFlight()]).toEqual([1, 0]))
+    await vi.waitFor(() => expect([closed, ...inFlight()]).toEqual([1, 0]), 10_000)
   })
 
   test('the response is the one that fetch made', async () => {

@@ -41,10 +41,10 @@ describe('pools', () => {
     expect(servers[0]?.connections()).toBe(1)
     for (const end of ends) end()
     expect(await response.text()).toBe('first,last')
-    await vi.waitFor(() => expect(servers[0]?.connections()).toBe(0))
+    await vi.waitFor(() => expect(servers[0]?.connections()).toBe(0), 10_000)
     cluster.update([a])
     const again = shop.request({ path: '/' })
-    await vi.waitFor(() => expect(ends).toHaveLength(2))
+    await vi.waitFor(() => expect(ends).toHaveLength(2), 10_000)
     for (const end of ends) end()
     expect(await (await again).body.text()).toBe('first,last')
   })
@@ -57,7 +57,7 @@ describe('pools', () => {
     cluster.isolate('a', 60_000, 'the test says so')
     cluster.update(at(1))
     expect(await (await shop.fetch('/')).text()).toBe('ok')
-    await vi.waitFor(() => expect(servers.map((s) => s.connections())).toEqual([0, 1]))
+    await vi.waitFor(() => expect(servers.map((s) => s.connections())).toEqual([0, 1]), 10_000)
     expect(cluster.members.map((m) => m.isolated)).toEqual([false])
   })
 
@@ -73,11 +73,11 @@ describe('pools', () => {
     end()
     expect(await response.text()).toBe('first,last')
     await closed
-    await vi.waitFor(() => expect(patient.servers[0]?.connections()).toBe(0))
+    await vi.waitFor(() => expect(patient.servers[0]?.connections()).toBe(0), 10_000)
     const hasty = await open([slow], { drain: 1 })
     const cut = (await hasty.shop.fetch('/')).text()
     await Promise.all([hasty.shop.close(), expect(cut).rejects.toThrow()])
-    await vi.waitFor(() => expect(hasty.servers[0]?.connections()).toBe(0))
+    await vi.waitFor(() => expect(hasty.servers[0]?.connections()).toBe(0), 10_000)
   })
 
   test('C38 an idle client does not keep the process alive, and a closed one leaves nothing', async () => {
@@ -88,9 +88,9 @@ describe('pools', () => {
     await vi.waitFor(() => {
       const held = process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length
       expect(held - before).toBe(servers[0]?.connections())
-    })
+    }, 10_000)
     await shop.close()
-    await vi.waitFor(() => expect(servers[0]?.connections()).toBe(0))
+    await vi.waitFor(() => expect(servers[0]?.connections()).toBe(0), 10_000)
     expect(process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length).toBe(before)
   })
 })
@@ -127,7 +127,9 @@ function stuck(connectMs: number): { world: VirtualRuntime; connect: Connector; 
     },
   } as unknown as Undici
   const pool = { connections: 7, connect: { servername: 'shop.test' } }
-  new Pools({ pool, connectMs }, world).of({ id: 'a:1' }, undici)
+  const pools = new Pools({ pool, connectMs }, world)
+  // Somebody waits for the connection.
+  void pools.send({ id: 'a:1' }, undici, new AbortController().signal, () => new Promise(() => {}))
   return { world, connect: Stuck.options.connect as Connector, asked }
 }
 

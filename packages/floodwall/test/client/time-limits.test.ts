@@ -49,7 +49,7 @@ describe('above 60 s', () => {
 
   test('60 s are not', () => {
     const { rows, warnings } = made([deadline({ within: '1m' }), timeout({ after: '60s' })])
-    expect([rows.length, warnings]).toEqual([5, []])
+    expect([rows.length, warnings]).toEqual([6, []])
   })
 })
 
@@ -65,6 +65,7 @@ test('the defaults are within any limit', () => {
       { withinMs: within },
       { kind: 'retry' },
       { kind: 'holdBack' },
+      { kind: 'heed' },
       { kind: 'balance' },
       { afterMs: after },
     ])

@@ -14,7 +14,7 @@ afterAll(() => {
   expect(loose).toEqual([])
 })
 
-test('10,000 interleavings without promises', { timeout: 60_000 }, () => {
+test('10,000 interleavings without promises', { timeout: 600_000 }, () => {
   fc.assert(
     fc.property(layersOf, stepsOf, (layers, steps) => {
       const chaos = new Chaos(layers)
@@ -55,7 +55,7 @@ test('10,000 interleavings without promises', { timeout: 60_000 }, () => {
   )
 })
 
-test('500 interleavings with promises', { timeout: 60_000 }, async () => {
+test('500 interleavings with promises', { timeout: 600_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(layersOf, stepsOf, async (layers, steps) => {
       const chaos = new Chaos(layers)

@@ -46,7 +46,7 @@ describe('snippet', () => {
     writeFileSync(script, (await transformWithOxc(snippet.code, 'snippet.ts', { target: 'es2022' })).code)
     const printed = await new Promise<string>((resolve, reject) => {
       const env = { ...process.env, NODE_ENV: '', VITEST: '' }
-      execFile(process.execPath, [script], { env, timeout: 10_000 }, (error, stdout) =>
+      execFile(process.execPath, [script], { env, timeout: 100_000 }, (error, stdout) =>
         error === null ? resolve(stdout) : reject(error),
       )
     })

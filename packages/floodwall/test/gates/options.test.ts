@@ -67,11 +67,15 @@ const BREAKER: readonly Row[] = [
 
 const BULKHEAD: readonly Row[] = [['slots', 'a whole number from 0', NO_COUNT]]
 
+const ALGORITHM = 'one of "tokenBucket", "gcra", "leakyBucket", "slidingWindow", "slidingLog", "fixedWindow", "warmUp"'
+
 const RATE_LIMIT: readonly Row[] = [
   ['rate', 'a number of 0 or more', [...NO_NUMBER, -1, 1e13]],
   ['per', `${SPAN}, above 0`, [...NO_SPAN, 0]],
   ['burst', 'a number of 0 or more', [...NO_NUMBER, -1, 1e13]],
   ['charge', 'one of "calls", "time"', [...NO_NUMBER, 'Time', 'bytes', 0]],
+  ['algorithm', ALGORITHM, [...NO_NUMBER, 'token-bucket', 'Gcra', 0]],
+  ['warmUp', 'an object of options', [null, 1, 'x', true]],
 ]
 
 const KEYED: readonly Row[] = [

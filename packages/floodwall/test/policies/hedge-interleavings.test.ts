@@ -10,7 +10,7 @@ import { layerOf } from '../core/fate.ts'
 const layersWithHedge = fc.tuple(layersOf, aHedge, layersOf).map(([outer, one, inner]) => [...outer, one, ...inner])
 
 test('10,000 interleavings of calls, aborts and time through random layers with a hedge among them leave nothing', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, () => {
   let hedges = 0
   fc.assert(

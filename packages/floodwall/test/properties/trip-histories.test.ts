@@ -232,7 +232,7 @@ class History {
 const lines: string[] = []
 afterAll(() => console.log(lines.join('\n')))
 
-test.each(Object.entries(KINDS))('%s: 10^5 histories agree with lists', { timeout: 60_000 }, (name, kind) => {
+test.each(Object.entries(KINDS))('%s: 10^5 histories agree with lists', { timeout: 600_000 }, (name, kind) => {
   let opened = 0
   const base = 1_000_000 * (1 + Object.keys(KINDS).indexOf(name))
   const line = live(name, base, (dice) => {

@@ -369,7 +369,7 @@ const lives = {
 const lines: string[] = []
 afterAll(() => console.log(lines.join('\n')))
 
-test.each(Object.entries(lives))('%s: 10^5 histories agree with lists', { timeout: 60_000 }, (name, life) => {
+test.each(Object.entries(lives))('%s: 10^5 histories agree with lists', { timeout: 600_000 }, (name, life) => {
   let total = 0
   lines.push(
     live(name, 1_000_000 * (101 + Object.keys(lives).indexOf(name)), (dice) => {

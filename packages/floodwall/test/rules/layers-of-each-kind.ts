@@ -1,5 +1,7 @@
 import {
+  adaptiveLimit,
   balance,
+  bbr,
   breaker,
   bulkhead,
   type ConfigError,
@@ -10,6 +12,9 @@ import {
   type Kind,
   keyed,
   type Layer,
+  overload,
+  pace,
+  partitions,
   queue,
   rateLimit,
   retry,
@@ -26,7 +31,9 @@ export const kinds: Readonly<Record<string, Kind>> = Object.fromEntries(builtIn)
 /** A layer of each kind, by the kind's name; new ones each time. */
 export function layersOfEachKind(): Record<string, Layer> {
   return {
+    adaptiveLimit: adaptiveLimit({ estimator: 'gradient2', initial: 3, max: 9, slowAfter: '100ms' }),
     balance: balance({ endpoints: [{ id: 'a' }, { id: 'b' }], each: [bulkhead({ slots: 2 })] }),
+    bbr: bbr({ cpu: () => 0.9, above: 0.7, over: '2s', buckets: 20, drain: 0.5, slack: 4 }),
     breaker: breaker({
       consecutive: 3,
       slowAfter: '2s',
@@ -40,7 +47,10 @@ export function layersOfEachKind(): Record<string, Layer> {
     hedge: hedge({ after: 'p90', atLeast: 5, most: 2 }),
     holdBack: holdBack({ atMost: '30s', jitter: 0.2, max: 5 }),
     keyed: keyed({ of: rateLimit({ rate: 2 }), max: 3 }),
-    queue: queue({ size: 3, order: 'lifo', atMost: 200 }),
+    partitions: partitions({ of: bulkhead({ slots: 3 }), shares: { a: 0.4, b: 0.4 }, by: 'method', keepFor: 300 }),
+    overload: overload({ target: 20, size: 50, limits: { start: 8 }, cohorts: { rotate: '10m' } }),
+    pace: pace({ rate: 50, per: '2s', burst: 2, atMost: 200, size: 30 }),
+    queue: queue({ size: 3, order: 'adaptive', atMost: 200, codel: { target: 20, interval: 90, trigger: 'age' } }),
     rateLimit: rateLimit({ rate: 5, per: '2s', burst: 7, charge: 'time' }),
     retry: retry({ attempts: 2, backoff: { first: 10 } }),
     shadow: shadow({ of: bulkhead({ slots: 1 }) }),
@@ -54,6 +64,8 @@ export const LEAST: Readonly<Record<string, object>> = {
   bulkhead: { slots: 1 },
   deadline: { within: 1 },
   keyed: { of: layersOfEachKind()['bulkhead'] },
+  partitions: { of: layersOfEachKind()['bulkhead'], shares: {} },
+  pace: { rate: 1 },
   rateLimit: { rate: 1 },
   shadow: { of: layersOfEachKind()['bulkhead'] },
   timeout: { after: 1 },

@@ -1,6 +1,6 @@
 import type { Kind } from 'floodwall'
 import { expect, test } from 'vitest'
-import { entriesOf, issues, kinds, LEAST } from './layers-of-each-kind.ts'
+import { entriesOf, issues, kinds, LEAST, layersOfEachKind } from './layers-of-each-kind.ts'
 
 // Options are wrong in many ways; each error names the field, the value and what was expected. Nothing is converted in silence.
 
@@ -17,8 +17,14 @@ const EXPECTED = {
   countOrZero: 'a whole number from 0',
   amount: 'a number of 0 or more',
   factor: 'a number from 1 to 1000',
-  order: 'one of "fifo", "lifo"',
+  order: 'one of "fifo", "lifo", "adaptive"',
+  trigger: 'one of "excess", "age"',
+  judged: 'one of "arrival", "turn"',
+  slotLayer: 'a layer that lends slots, such as a bulkhead',
+  shares: 'shares by name, such as { web: 0.6, batch: 0.3 }',
+  partitionOf: '"criticality", "key", "method", or a function from the call to a name',
   charge: 'one of "calls", "time"',
+  algorithm: 'one of "tokenBucket", "gcra", "leakyBucket", "slidingWindow", "slidingLog", "fixedWindow", "warmUp"',
   layer: 'a layer that makes a gate',
   by: 'a function from the call to its key',
   api: 'a function from the call to its API',
@@ -69,8 +75,22 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, Takes | Readonly<R
   },
   holdBack: { atMost: 'span', jitter: 'shareOrZero', max: 'count', by: 'api', quorum: 'quorum' },
   keyed: { of: 'layer', max: 'count', by: 'by' },
-  queue: { size: 'count', atMost: 'span', order: 'order' },
-  rateLimit: { rate: 'amount', per: 'span', burst: 'amount', charge: 'charge' },
+  partitions: { of: 'slotLayer', shares: 'shares', by: 'partitionOf', keepFor: 'span' },
+  queue: {
+    size: 'count',
+    atMost: 'span',
+    order: 'order',
+    codel: { target: 'span', interval: 'span', trigger: 'trigger', at: 'judged' },
+  },
+  pace: { rate: 'amount', per: 'span', burst: 'amount', atMost: 'span', size: 'count' },
+  rateLimit: {
+    rate: 'amount',
+    per: 'span',
+    burst: 'amount',
+    charge: 'charge',
+    algorithm: 'algorithm',
+    warmUp: { over: 'span', coldFactor: 'factor' },
+  },
   retry: {
     attempts: 'count',
     on: { failure: 'action', timeout: 'action', overload: 'action', quota: 'action' },
@@ -121,7 +141,13 @@ const WRONG: Readonly<Record<Takes, unknown[]>> = {
   amount: [...NEVER, '3', 1e13, {}],
   factor: [...NEVER, 0, 0.99, 1001, '2', {}],
   order: [...NEVER, 0, 'FIFO', 'fifo '],
+  trigger: [...NEVER, 0, 'load'],
+  judged: [...NEVER, 0, 'turns'],
+  slotLayer: [...NEVER, 0, {}, () => 1, layersOfEachKind()['timeout'], { kind: 'bulkhead', slots: 1 }],
+  shares: NEVER.filter((wrong) => !Array.isArray(wrong)),
+  partitionOf: [...NEVER, 0, 'tenant', {}],
   charge: [...NEVER, 0, 'call'],
+  algorithm: [...NEVER, 0, 'gcra ', 'token-bucket', {}],
   layer: [...NEVER, 0, {}, () => 1, { kind: 'bulkhead', slots: 1 }],
   by: [...NEVER, 0, 'key', {}],
   api: [...NEVER, 0, 'GET /items', {}],

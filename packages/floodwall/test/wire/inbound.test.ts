@@ -5,9 +5,11 @@ import {
   names,
   readAttempts,
   readBaggage,
+  readCohort,
   readInbound,
   writeAttempts,
   writeBaggage,
+  writeCohort,
 } from 'floodwall/wire'
 import { describe, expect, test } from 'vitest'
 
@@ -20,6 +22,8 @@ function read(headers: Record<string, string | string[]>, more: Partial<typeof o
 const all = {
   'x-floodwall-timeout-ms': '700',
   'x-floodwall-criticality': 'SHEDDABLE',
+  'x-floodwall-cohort': '17.42',
+  'x-floodwall-stands-for': '10',
   'x-floodwall-attempt': '2',
   'x-floodwall-attempts': '118,9,1',
 }
@@ -28,6 +32,8 @@ test('what a trusted peer says is believed', () => {
   expect(read(all)).toEqual({
     within: 700,
     criticality: 'sheddable',
+    cohort: 17.42,
+    standsFor: 10,
     attempt: 2,
     attempts: [118, 9, 1],
     malformed: [],
@@ -35,9 +41,40 @@ test('what a trusted peer says is believed', () => {
 })
 
 test('a stranger says nothing', () => {
-  const nothing = { within: undefined, criticality: undefined, attempt: 0, attempts: [], malformed: [] }
+  const unsaid = { within: undefined, criticality: undefined, cohort: undefined, standsFor: 1 }
+  const nothing = { ...unsaid, attempt: 0, attempts: [], malformed: [] }
   expect(read(all, { trusted: false })).toEqual(nothing)
   expect(read({})).toEqual(nothing)
+})
+
+describe('where it stands in its class', () => {
+  test.each([
+    ['0', 0],
+    ['127.99', 127.99],
+    ['5.5', 5.5],
+  ])('%s', (text, cohort) => {
+    expect(read({ [names.cohort]: text })).toMatchObject({ cohort, malformed: [] })
+    expect(read({ baggage: `user=ann,floodwall.cohort=${text}` }).cohort).toBe(cohort)
+  })
+
+  test.each(['128', '-1', '1e1', '17.423', '', 'ann', '017.42.1', ' 5'])('%j is no cohort', (text) => {
+    expect(read({ [names.cohort]: text })).toMatchObject({ cohort: undefined, malformed: [names.cohort] })
+  })
+
+  test.each(['0', '101', '-5', '1.5', '', '9999'])('nobody stands for %j calls', (text) => {
+    expect(read({ [names.standsFor]: text })).toMatchObject({ standsFor: 1, malformed: [names.standsFor] })
+  })
+
+  test('what is written is read, and stays in its cohort', () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 128, maxExcluded: true, noNaN: true }), (cohort) => {
+        const again = readCohort(writeCohort(cohort)) as number
+        expect(Math.floor(again)).toBe(Math.floor(cohort))
+        expect(cohort - again).toBeLessThan(0.011)
+      }),
+      { seed: 7 },
+    )
+  })
 })
 
 describe('criticality', () => {

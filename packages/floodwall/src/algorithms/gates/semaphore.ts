@@ -4,6 +4,7 @@ import { type Kind, kindOf, snapshotOf } from '../../core/layer.ts'
 import { type Env, envOf } from '../../core/runtime.ts'
 import { countOrZero, parse } from '../../core/schema.ts'
 import { systemRuntime } from '../../core/system.ts'
+import { Rooms } from './rooms.ts'
 
 // How many may be inside at once?
 //
@@ -38,8 +39,7 @@ export class Semaphore implements Gate {
   private slots: number
   private used = 0
   private most = 0
-  private wakers: (() => void)[] = []
-  private turn = 0
+  private readonly rooms = new Rooms()
 
   constructor(options: BulkheadOptions, env: Env = envOf(systemRuntime, 'bulkhead')) {
     this.path = env.path
@@ -63,7 +63,7 @@ export class Semaphore implements Gate {
 
   private free(): void {
     this.used--
-    if (this.wakers.length > 0) this.wake()
+    if (this.rooms.size > 0) this.rooms.wake(this)
   }
 
   /** Slots not taken; below 0 while a lowered limit drains. */
@@ -78,27 +78,11 @@ export class Semaphore implements Gate {
   /** More slots wake waiters at once; fewer take effect as calls end. */
   resize(slots: number): void {
     this.slots = parse(countOrZero, slots, 'bulkhead.slots')
-    if (this.wakers.length > 0) this.wake()
+    if (this.rooms.size > 0) this.rooms.wake(this)
   }
 
   onFree(wake: () => void): () => void {
-    // A wrapper of its own: who came twice leaves once by each handle.
-    const waker = () => wake()
-    this.wakers.push(waker)
-    return () => {
-      this.wakers = this.wakers.filter((other) => other !== waker)
-    }
-  }
-
-  /** Each waiting room in turn, so that a busy pipeline cannot starve the others that share this gate. */
-  private wake(): void {
-    const { wakers } = this
-    for (let i = 0; i < wakers.length && this.used < this.slots; i++) {
-      this.turn = (this.turn + 1) % wakers.length
-      const waker = wakers[this.turn] as () => void
-      // Who is woken may stop another, and who has stopped is not woken.
-      if (this.wakers === wakers || this.wakers.includes(waker)) waker()
-    }
+    return this.rooms.listen(wake)
   }
 
   explain(rejection: Rejection): string {
@@ -111,7 +95,7 @@ export class Semaphore implements Gate {
 
   inspect(): Snapshot {
     const { kind, path, slots, used, most } = this
-    return { kind, path, slots, used, most, rooms: this.wakers.length }
+    return { kind, path, slots, used, most, rooms: this.rooms.size }
   }
 }
 

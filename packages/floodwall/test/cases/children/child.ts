@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url'
 export function child(script: string, args: readonly string[] = [], flags: readonly string[] = []): Promise<unknown> {
   const path = fileURLToPath(new URL(script, import.meta.url))
   return new Promise((resolve, reject) => {
-    // Killed after 30 s: a script that does not end by itself fails here, whatever it printed.
+    // Killed after 110 s (beside other work it may take ten times as long as alone): a script that does not end by itself fails here, whatever it printed.
     execFile(
       process.execPath,
       [...flags, path, ...args],
-      { timeout: 30_000, encoding: 'utf8' },
+      { timeout: 110_000, encoding: 'utf8' },
       (error, stdout, stderr) => {
         if (error !== null)
           return reject(

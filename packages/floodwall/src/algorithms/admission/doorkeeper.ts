@@ -1,0 +1,250 @@
+import type { Verdict } from '../../core/outcome.ts'
+import { Knee, type KneeSettings } from '../estimators/knee.ts'
+import { WindowedMinimum } from '../stats/minimum.ts'
+import { AdmissionLevel } from './admission-level.ts'
+import { ByClass } from './by-class.ts'
+import { OPEN } from './level.ts'
+import { Pace } from './pace.ts'
+import { highest, type Pressure } from './pressure.ts'
+import { COHORTS, placeOf } from './priority.ts'
+import { Surge } from './surge.ts'
+
+// May this one come in, must it wait, and for how long is that of use?
+//
+// The parts of overload protection, put together: a limit (`estimators/knee.ts`), a test for too much (`surge.ts`), and while there is too much
+// an admission level (`admission-level.ts`) and a short patience. In calm times nobody is refused for waiting; in a surge nobody waits longer
+// than twice the target, which is what 98 of a hundred calls take without any queue: nobody takes three times as long as a slow call does.
+//
+// 4 workers of 20 ms, give or take a half: target 27 ms. Four times the load: who is admitted has waited 55 ms at the most.
+//
+// Invariant: inFlight counts begun minus ended; a call that finds nothing running and nobody waiting, and has not waited itself, is admitted,
+// unless a higher class was refused in the last 100 ms.
+
+/** The answers. */
+export const ADMIT = 0
+export const WAIT = 1
+/** Its class, or its cohort, is not among those that are taken. */
+export const BELOW_LEVEL = 2
+/** It has waited too long already, before it was seen. */
+const TOO_LATE = 3
+
+/** Mean and so many standard deviations: 98 of a hundred of a normal distribution take less, and nearly as many of others. */
+const MOST = 2
+/** Timers and turns of the loop are not finer. */
+const LEAST_TARGET_MS = 1
+/** A lower class gives up earlier, so that waiting that cannot be seen (before the loop) hits it first. */
+const PATIENCE = [1.1, 1, 0.9, 0.8] as const
+/** Classes that need not be refused at all wait longer than by chance: one in a thousand where they are half of the load. */
+const SPARED = 4
+/** A window of the level: so many calls, and so long. */
+const WINDOW_CALLS = 8
+const WINDOW_MS = 50
+const LONGEST_WINDOW_MS = 1000
+/** Waiting of less than this share of the service time is none; */
+const AT_ONCE = 0.05
+/** nor is what was waited for the loop, and is only estimated, below the target of CoDel (RFC 8289): collections and time slices take as long. */
+const LOOP_MS = 5
+/** A pause makes all that came meanwhile wait once; a queue stands, so that nobody of the last so many milliseconds waited less. */
+const STANDS_MS = 100
+/** Signals are asked so often. */
+const LOOK_EVERY_MS = 100
+/** What signals leave at the least: with nothing admitted nothing would be learned. */
+const LEAST_SHARE = 0.05
+
+export interface DoorkeeperSettings {
+  /** 0: twice the service time, as measured. */
+  readonly targetMs: number
+  readonly patienceMs: number
+  readonly limits: KneeSettings
+  readonly signals: readonly Pressure[]
+}
+
+export class Doorkeeper {
+  settings: DoorkeeperSettings
+  readonly knee: Knee
+  readonly classes = new ByClass()
+  inFlight = 0
+  /** Of those that ran: with success, and all. */
+  good = 0
+  ran = 0
+  private readonly pace = new Pace()
+  private readonly standing = new WindowedMinimum(STANDS_MS)
+  private readonly surge = new Surge()
+  private readonly cut = new AdmissionLevel()
+  /** The window. */
+  private since = 0
+  private done = 0
+  private entered = 0
+  private atOnce = 0
+  /** What signals leave of the load: 1 when nothing is wrong. */
+  private share = 1
+  private lookAgainAt = Number.NEGATIVE_INFINITY
+  private on = false
+  /** Of the call that was refused last by its level. */
+  lastPlace = 0
+
+  constructor(settings: DoorkeeperSettings) {
+    this.settings = settings
+    this.knee = new Knee(settings.limits)
+  }
+
+  get level(): number {
+    return this.cut.level
+  }
+
+  /** More is offered than can be done, or a signal says so. */
+  get overloaded(): boolean {
+    return this.on
+  }
+
+  get free(): boolean {
+    return this.inFlight < this.knee.limit
+  }
+
+  /** The delay that is aimed at under overload, in milliseconds; 0 while nothing is known. */
+  get targetMs(): number {
+    const { targetMs } = this.settings
+    if (targetMs > 0) return targetMs
+    const { baseMs, deviationMs } = this.knee
+    return baseMs === 0 ? 0 : Math.max(LEAST_TARGET_MS, baseMs + MOST * deviationMs)
+  }
+
+  /** The median service time, as far as mean and spread tell it: that of a log-normal distribution. */
+  get usualMs(): number {
+    const { baseMs, deviationMs } = this.knee
+    return baseMs === 0 ? 0 : (baseMs * baseMs) / Math.sqrt(baseMs * baseMs + deviationMs * deviationMs)
+  }
+
+  /** How long one waits who has so many before him. */
+  waitFor(before: number): number {
+    const { perMs } = this.pace
+    return perMs === 0 ? 0 : before / perMs
+  }
+
+  /**
+   * A call is here, that had waited `waitedMs` before; `lined` wait here already. The answer is one of the four above.
+   * `rank` is that of its class, `hour` and `chance` are as in `placeOf`: they are looked at only while
+   * {@link overloaded}. `standsFor`: its caller has refused the others of so many by our level, itself.
+   */
+  arrive(
+    rank: number,
+    key: string | number,
+    waitedMs: number,
+    lined: number,
+    now: number,
+    hour: number,
+    chance: number,
+    standsFor = 1,
+  ): number {
+    const { pace, surge, knee } = this
+    pace.seen(now, waitedMs)
+    const { perMs } = pace
+    const isFree = lined === 0 && this.free
+    this.standing.record(waitedMs, now)
+    const late = waitedMs > LOOP_MS && waitedMs > AT_ONCE * knee.baseMs
+    const unseen = late ? (this.standing.value(now) ?? 0) * perMs : 0
+    const backlog = lined + unseen + Math.max(0, this.inFlight - knee.limit)
+    // Where nobody waits here, it is not a limit that has still to grow that makes them wait.
+    surge.arrive(now - waitedMs, !isFree || late, backlog, perMs, knee.settled || lined === 0, standsFor, now)
+    if (now >= this.lookAgainAt) this.look(now)
+    const on = surge.on || this.share < 1
+    if (on !== this.on) this.become(on, now)
+    if (!on) return isFree ? ADMIT : WAIT
+    const age = now - this.since
+    if (age >= WINDOW_MS && (this.done >= WINDOW_CALLS || age >= LONGEST_WINDOW_MS)) this.turn(now)
+    const place = placeOf(rank, key, hour, chance)
+    this.cut.offer(place, standsFor)
+    const { classes } = this
+    const answer = isFree ? ADMIT : WAIT
+    if (classes.isLocked(rank, now)) return this.below(place)
+    // An idle server refuses nobody.
+    if (isFree && !late && this.inFlight === 0) return ADMIT
+    if (now < classes.sparedUntil(rank)) return answer
+    if (place >= this.cut.level) return this.below(place)
+    return waitedMs > LOOP_MS && this.patienceMs(rank, waitedMs) < 0 ? TOO_LATE : answer
+  }
+
+  private below(place: number): number {
+    this.lastPlace = place
+    return BELOW_LEVEL
+  }
+
+  /** Its turn has come in the line; false when it must leave, since a higher class is being refused. */
+  mayGo(rank: number, now: number): boolean {
+    return !this.on || !this.classes.isLocked(rank, now)
+  }
+
+  /** How long in all a call of this class may have waited when its work begins. */
+  boundMs(rank: number): number {
+    const { targetMs } = this
+    const { patienceMs } = this.settings
+    if (!this.on || targetMs === 0) return patienceMs
+    const bound = 2 * targetMs * (PATIENCE[rank] ?? 1)
+    return rank <= this.cut.sparedRank ? Math.max(bound, Math.min(patienceMs, bound * SPARED)) : bound
+  }
+
+  /** How long it may wait here from now on, that has waited `waitedMs`. */
+  patienceMs(rank: number, waitedMs: number): number {
+    const bound = this.boundMs(rank)
+    if (!this.on) return bound - waitedMs
+    // Those inside wait for each other as well.
+    return Math.max(this.targetMs / 4, bound - this.knee.queueMs) - waitedMs
+  }
+
+  /** Its work begins, `straight` when it did not wait here; how many run now. */
+  begun(rank: number, straight: boolean, waitedMs: number, now: number): number {
+    this.classes.admit(rank, now)
+    this.entered++
+    if (straight && waitedMs <= AT_ONCE * this.knee.baseMs) this.atOnce++
+    return ++this.inFlight
+  }
+
+  /** What came of work that ran: `inFlight` as {@link begun} said. `lined` wait here. */
+  evidence(tookMs: number, inFlight: number, verdict: Verdict, lined: number, now: number): void {
+    this.ran++
+    if (verdict === 'success') this.good++
+    this.done++
+    // In shadow nobody waits here, but inside.
+    this.pace.end(now, lined > 0 || this.inFlight > this.knee.limit)
+    this.knee.sample(tookMs, inFlight, verdict)
+  }
+
+  /** The work has really ended, or never ran. */
+  released(): void {
+    this.inFlight--
+  }
+
+  private become(on: boolean, now: number): void {
+    this.on = on
+    this.cut.open()
+    this.restart(now)
+  }
+
+  private restart(now: number): void {
+    this.since = now
+    this.done = 0
+    this.entered = 0
+    this.atOnce = 0
+  }
+
+  private turn(now: number): void {
+    const atOnce = this.entered === 0 ? 1 : this.atOnce / this.entered
+    this.cut.adjust(this.done, atOnce, this.share)
+    this.restart(now)
+  }
+
+  /** What the signals say. */
+  private look(now: number): void {
+    this.lookAgainAt = now + LOOK_EVERY_MS
+    const { signals } = this.settings
+    if (signals.length === 0 && this.share === 1) return
+    const level = highest(signals, now)
+    if (level > 1) this.share = Math.max(LEAST_SHARE, this.share * (1 - Math.min(0.2, 0.02 + 0.2 * (level - 1))))
+    else this.share = Math.min(1, this.share + 0.02)
+  }
+
+  /** For those who tell callers: what is refused now, whether by the level or since a higher class was refused. */
+  posted(now: number): number {
+    return this.on ? Math.min(this.cut.level, this.classes.unlocked(now) * COHORTS) : OPEN
+  }
+}

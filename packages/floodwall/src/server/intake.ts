@@ -1,0 +1,185 @@
+import type { Server, Socket } from 'node:net'
+import type { Env } from '../core/runtime.ts'
+import { type Accepting, AcceptProbe } from './accept-probe.ts'
+import type { Signals } from './signals/index.ts'
+
+// What when saying no is too much already?
+//
+// A refusal is cheap but not free: it has been received, parsed, judged and answered. At ten times the load of a handler of 5 ms that is a
+// fortieth of the loop, of one of 100 µs more than half. So when the loop is used up and refusals take half of it, there are places for so many
+// connections only. As long as more are open, no new ones are taken, and who is refused is told to close. Node closes a connection that it does
+// not take before anything is read.
+//
+// A quarter of the places goes with each look at which refusals still take half. As soon as the loop has time, or they take less than a quarter,
+// places are added: a server that turns away whoever knocks and has nothing to do would be the worst of all.
+//
+// It ends when refusals, and connections that were turned away at the price of one, would take less than a quarter for a second: by demand, so
+// that it does not begin anew as soon as it has helped.
+
+/** Of the time: refusals take more, and the loop is used up. */
+const ON_SHARE = 0.5
+const LOOP_SHARE = 0.95
+/** Looks of 250 ms each. */
+const ON_LOOKS = 2
+const OFF_SHARE = 0.25
+const OFF_LOOKS = 4
+/** Places after a look, of those before it: too many refusals, and room for more. */
+const FEWER = 0.75
+const MORE = 1.5
+/** What is measured is from the request to the end of the answer; reading, parsing and writing come on top. */
+const WHOLE = 2
+
+/** What is needed of a server. */
+export type Taking = Accepting & Pick<Server, 'maxConnections'>
+
+/** Whether a server takes new connections. */
+export class Intake {
+  shedding = false
+  /** How long connections wait to be taken. */
+  readonly probe: AcceptProbe
+  private readonly server: Taking
+  private readonly signals: Signals
+  private readonly env: Env
+  private readonly leave: () => void
+  private spentMs = 0
+  private refusals = 0
+  /** Of one refusal, as measured last. */
+  private priceMs = 0
+  private turnedAway = 0
+  private dropped = 0
+  /** Connections that are open, of those that came since we look on. */
+  private connected = 0
+  private places = Number.POSITIVE_INFINITY
+  private times = 0
+  private looks = 0
+  /** What refusals took of the last look, and what they would with those who were turned away. */
+  private refusedShare = 0
+  private share = 0
+  private before: number | undefined
+
+  constructor(server: Taking, signals: Signals, env: Env) {
+    this.server = server
+    this.signals = signals
+    this.env = env
+    this.probe = new AcceptProbe(server, env, signals.sources.turns)
+    this.leave = signals.on(this.look)
+    server.on('drop', this.drop)
+    server.on('connection', this.enter)
+  }
+
+  /** More connections are open than there is room for: who is refused should go. */
+  get crowded(): boolean {
+    return this.connected > this.places
+  }
+
+  /** A request was refused in `tookMs`. */
+  refused(tookMs: number): void {
+    this.spentMs += tookMs
+    this.refusals++
+  }
+
+  /**
+   * How long the connection of a first request, met at `now`, waited to be taken. Taken in an earlier turn than the one before, it was there before
+   * its request was: nothing.
+   */
+  waitedMs(socket: Socket, now: number): number {
+    const takenAt = this.probe.takenAt(socket)
+    return takenAt !== undefined && takenAt < this.signals.queueDelay.beganBefore ? 0 : this.probe.waitedMs(now)
+  }
+
+  /** JSON-safe. */
+  inspect(now: number): object {
+    const { shedding, times, dropped, share, connected, probe } = this
+    return {
+      shedding,
+      times,
+      dropped,
+      refusalShare: share,
+      connected,
+      acceptMs: probe.waitedMs(now),
+      probes: probe.sent,
+    }
+  }
+
+  /** Takes connections as before. */
+  close(): void {
+    this.leave()
+    this.probe.close()
+    this.server.off('drop', this.drop)
+    this.server.off('connection', this.enter)
+    if (this.shedding) this.open()
+  }
+
+  private readonly enter = (socket: Socket): void => {
+    this.connected++
+    socket.once('close', this.leaves)
+  }
+
+  private readonly leaves = (): void => {
+    this.connected--
+  }
+
+  private readonly drop = (): void => {
+    this.turnedAway++
+    if (this.shedding) this.dropped++
+  }
+
+  private readonly look = (_: number, elapsedMs: number): boolean => {
+    if (this.refusals > 0) this.priceMs = (this.spentMs * WHOLE) / this.refusals
+    const refusalMs = this.spentMs * WHOLE
+    const demandMs = refusalMs + (this.shedding ? this.turnedAway * this.priceMs : 0)
+    this.refusedShare = refusalMs / elapsedMs
+    this.share = Math.min(1, demandMs / elapsedMs)
+    this.spentMs = 0
+    this.refusals = 0
+    this.turnedAway = 0
+    if (this.shedding) this.relent()
+    else this.watch()
+    return this.shedding
+  }
+
+  private get isUsedUp(): boolean {
+    return (this.signals.readings.loop.value ?? 0) >= LOOP_SHARE
+  }
+
+  private watch(): void {
+    this.looks = this.share >= ON_SHARE && this.isUsedUp ? this.looks + 1 : 0
+    if (this.looks < ON_LOOKS) return
+    this.looks = 0
+    this.shedding = true
+    this.times++
+    this.before = this.server.maxConnections
+    this.keep(this.connected * FEWER)
+    this.tell('shedding')
+  }
+
+  private keep(places: number): void {
+    // 0 would be "no limit" on Node 20. With one connection open this is none.
+    this.places = Math.max(1, Math.floor(places))
+    this.server.maxConnections = this.places
+  }
+
+  private relent(): void {
+    if (!this.isUsedUp || this.refusedShare < OFF_SHARE) this.keep(this.places * MORE + 1)
+    else if (this.refusedShare >= ON_SHARE) this.keep(Math.min(this.places, this.connected) * FEWER)
+    this.looks = this.share < OFF_SHARE ? this.looks + 1 : 0
+    if (this.looks < OFF_LOOKS) return
+    this.open()
+  }
+
+  private open(): void {
+    this.looks = 0
+    this.shedding = false
+    this.places = Number.POSITIVE_INFINITY
+    // Undefined is how Node says "no limit"; its types do not.
+    ;(this.server as { maxConnections: number | undefined }).maxConnections = this.before
+    this.tell('taking')
+  }
+
+  private tell(to: 'shedding' | 'taking'): void {
+    const { env, share } = this
+    const from = to === 'shedding' ? 'taking' : 'shedding'
+    const why = `refusals ${to === 'shedding' ? 'take' : 'would take'} ${Math.round(share * 100)} % of the time`
+    env.emit({ type: 'state', at: env.now(), path: `${env.path}/intake`, from, to, why })
+  }
+}
