@@ -21,10 +21,12 @@ const shared = [
 ]
 const inVirtualTime = shared.map((room) => `packages/floodwall/test/${room}/**/*.test.ts`)
 
-/** Shows of several processes that must keep time with each other: they come last, and have the machine to themselves. */
+/** What must keep time, in processes of its own, as it does for a user: it comes last, and has the machine to itself. */
 const alone = [
   'packages/cli/test/demo.test.ts',
+  'packages/floodwall/test/client/flooded-server.test.ts',
   'packages/floodwall/test/client/three-hops.test.ts',
+  'packages/floodwall/test/docs-snippets.test.ts',
   'packages/floodwall/test/examples.test.ts',
 ]
 

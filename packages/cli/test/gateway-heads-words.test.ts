@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { isFramed, ResponseHead, retryAfterMs, trailersOf } from '../src/gateway/heads/response-head.ts'
+import { wishOf } from '../src/gateway/exchange/wish.ts'
+import { isFramed, ResponseHead, trailersOf } from '../src/gateway/heads/response-head.ts'
 
 describe('Retry-After', () => {
   const date = 'Mon, 30 Nov 2026 08:00:00 GMT'
@@ -22,12 +23,13 @@ describe('Retry-After', () => {
     ['30 Nov 2026 08:00:30', 0],
     ['2026-11-30T08:00:30Z', 0],
   ])('"%s" is %i ms, and never more than five minutes', (value, ms) => {
-    expect(retryAfterMs({ 'retry-after': value, date })).toBe(ms)
+    expect(wishOf({ 'retry-after': value, date }, null).retryAfterMs).toBe(ms)
   })
 
   test('without a date of the server ours counts', () => {
-    expect(retryAfterMs({ 'retry-after': new Date(Date.now() + 3_600_000).toUTCString() })).toBe(300_000)
-    expect(retryAfterMs({})).toBe(0)
+    const later = new Date(Date.now() + 3_600_000).toUTCString()
+    expect(wishOf({ 'retry-after': later }, null).retryAfterMs).toBe(300_000)
+    expect(wishOf({}, null).retryAfterMs).toBe(0)
   })
 })
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { startGateway } from './support/gateway.ts'
-import { ask } from './support/http.ts'
+import { ask, wire } from './support/http.ts'
 import { startOrigin } from './support/origin.ts'
+import { until } from './support/until.ts'
 
 // What callers say about their time and rank, and what servers hear of it.
 
@@ -54,6 +55,31 @@ describe('time', () => {
       expect(answer.status).toBe(504)
       expect(JSON.parse(answer.body)).toMatchObject({ code: 'deadline' })
     }
+    expect(origin.seen).toHaveLength(0)
+    await gateway.quiet()
+  })
+
+  test.each(['5', '4', '1'])('C18 %s ms left: nothing is left when the way back is taken off', async (left) => {
+    const origin = await startOrigin()
+    const gateway = await startGateway({ upstreams: [origin.port], config: { trust, ...loose } })
+    const { status, body } = await ask(gateway.port, { headers: { 'X-Floodwall-Timeout-Ms': left } })
+    expect(status).toBe(504)
+    expect(JSON.parse(body)).toMatchObject({ code: 'deadline' })
+    expect(origin.seen).toHaveLength(0)
+    expect((await gateway.quiet()).upstreams[0]?.attempts).toBe(0)
+  })
+
+  test('C18 the client took its time over the body: what is then too late is not sent on', async () => {
+    const origin = await startOrigin()
+    const config = { trust, layers: [], endpoint: [] }
+    const gateway = await startGateway({ upstreams: [origin.port], config })
+    const lines = ['Host: a', 'Expect: 100-continue', 'X-Floodwall-Timeout-Ms: 100', 'Content-Length: 2']
+    const line = await wire(gateway.port, `POST / HTTP/1.1\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`)
+    await until(() => line.statuses.includes(100))
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    line.write('xy')
+    await until(() => line.closed)
+    expect(line.statuses).toEqual([100, 504])
     expect(origin.seen).toHaveLength(0)
     await gateway.quiet()
   })

@@ -65,9 +65,15 @@ describe('control headers', () => {
   })
 })
 
-const stranger: Sender = { address: '192.0.2.1', secure: false, trusted: false, trusts: () => false }
+const stranger: Sender = {
+  address: '192.0.2.1',
+  secure: false,
+  trusted: false,
+  criticalPlus: false,
+  trusts: () => false,
+}
 const inside = trustIn('10.0.0.0/8', '::1')
-const balancer: Sender = { address: '10.0.0.1', secure: true, trusted: true, trusts: inside.holds }
+const balancer: Sender = { address: '10.0.0.1', secure: true, trusted: true, criticalPlus: false, trusts: inside.holds }
 
 /** The lines that are added for `claims` of a sender. */
 function told(sender: Sender, given: readonly (readonly [string, string])[] | null, standard = false): string[] {

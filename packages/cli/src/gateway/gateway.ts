@@ -45,7 +45,7 @@ export class Gateway {
     this.log = log
     const fault = (error: unknown): void => log.error({ error }, 'an answer met an error of the gateway itself')
     this.site = new Site(config, fault, (made) => logEvents(made, log))
-    this.peers = new Peers(limits, config.trust)
+    this.peers = new Peers(limits, config)
     const { site, peers, telemetry } = this
     this.accessLog = config.accessLog === undefined ? undefined : accessLogTo(config.accessLog, log)
     const { accessLog } = this
@@ -95,7 +95,7 @@ export class Gateway {
     }
     this.admin.update(next.admin)
     this.peers.limits = next.limits
-    this.peers.trust = next.trust
+    this.peers.believed = next
     this.config = next
     this.reloads.succeeded(Date.now(), waiting)
     return { waiting, concerns: [...config.concerns, ...crampedBy(next)] }

@@ -1,3 +1,4 @@
+import { operationOf } from '../core/attempts.ts'
 import type { Call } from '../core/call.ts'
 import { rejectedError } from '../core/errors.ts'
 import type { Endpoint, Init } from '../core/init.ts'
@@ -118,7 +119,7 @@ export class Exchange<A> {
   }
 
   private broke(call: Call, error: unknown, done: Done): void {
-    done(outcomeOfError(call, error, this.classify, !this.wire.whole()))
+    done(outcomeOfError(call, error, this.classify, this.isGone(call)))
   }
 
   private arrived(call: Call, { answer, wish, whole }: Heard<A>, controller: AbortController, done: Done): void {
@@ -157,7 +158,14 @@ export class Exchange<A> {
     } catch {
       // A classifier that throws must not lose the call.
     }
-    return answered(answer, verdict, retryAfterMs, verdict !== 'success' && (noRetry || !this.wire.whole()))
+    return answered(answer, verdict, retryAfterMs, verdict !== 'success' && (noRetry || this.isGone(call)))
+  }
+
+  /** It cannot be sent again: its body was read. For those further out that is no word of the target's. */
+  private isGone(call: Call): boolean {
+    if (this.wire.whole()) return false
+    operationOf(call).bodyGone = true
+    return true
   }
 
   private get classify(): Classify | undefined {

@@ -1,4 +1,6 @@
 import type { Call } from './call.ts'
+import type { Lapse } from './detachments.ts'
+import type { Exhausted } from './exhausted.ts'
 import type { Permit } from './gate.ts'
 import type { Endpoint } from './init.ts'
 import type { Outcome, Verdict } from './outcome.ts'
@@ -23,6 +25,8 @@ export class Operation {
   attempts = 1
   /** Endpoints that it has been counted against. */
   blamed = 0
+  /** It cannot be sent again from here, its body is gone: no word of the target's, and others may have another. */
+  bodyGone = false
   /** Where it stands in its class; -1: not known yet. See `algorithms/admission/standing.ts`. */
   standing = -1
 }
@@ -54,9 +58,11 @@ export class Aside {
   holdings: Holding | null = null
   ended: { readonly error: unknown; readonly verdict: Verdict } | null = null
   absorbed = false
+  /** The end of a call that took its leave. */
+  lapse: Lapse | null = null
   prospects: Prospects | null = null
   /** What calls made on behalf of this one were given up with, after retries of their own. */
-  exhausted: { readonly told: unknown } | null = null
+  exhausted: Exhausted | null = null
   /** Endpoints that would refuse it, as far as is known: the last to be chosen. */
   shuns: ((endpoint: Endpoint) => boolean) | null = null
   /** So many calls like this one it stands for: the others were not sent, since they would be refused. */
@@ -65,6 +71,17 @@ export class Aside {
   traced: { readonly error: unknown } | null = null
   /** What came of the attempt, where the endpoint's gates were told otherwise. */
   unshielded: Outcome<unknown> | null = null
+
+  adopt(child: Call): void {
+    this.children ??= new Set()
+    this.children.add(child)
+    this.lapse?.listen()
+  }
+
+  orphan(child: Call): void {
+    this.children?.delete(child)
+    if (this.lapse !== null && this.children?.size === 0 && this.controller === null) this.lapse.rest()
+  }
 
   /** The work has really ended: so does the occupancy that waited for it. */
   release(verdict: Verdict | undefined, now: number): void {

@@ -1,6 +1,6 @@
 import { Aside, type Moment } from './aside.ts'
 import { branch, follow, wentTo } from './attempts.ts'
-import { timeoutError } from './errors.ts'
+import { Lapse } from './detachments.ts'
 import type { Ask, Permit } from './gate.ts'
 import type { Criticality, Endpoint, Host, Init, Work } from './init.ts'
 import { failed, type Outcome, type Verdict } from './outcome.ts'
@@ -117,6 +117,7 @@ export class Call implements Ask {
     const { extra } = this
     if (extra.controller === null) {
       extra.controller = new AbortController()
+      extra.lapse?.listen()
       if (extra.ended !== null) extra.controller.abort(extra.ended.error)
     }
     return extra.controller.signal
@@ -175,7 +176,7 @@ export class Call implements Ask {
     const { parent: _parent, signal: _signal, within: _within, ...rest } = this.init
     const call = new Call(this.host, this.work, this.callbacks, { ...rest, criticality: this.criticality })
     call.shrinkDeadline(now + within)
-    env.after(within, () => call.cancel(timeoutError('deadline', env.path, within), 'timeout'), true)
+    call.extra.lapse = new Lapse(call, within)
     env.emit({ type: 'detached', at: now, path: env.path, why: to.reason, withinMs: within })
     return call
   }
@@ -288,12 +289,11 @@ export class Call implements Ask {
 
   /** @internal `child` is cancelled when this call is. */
   adopt(child: Call): void {
-    this.extra.children ??= new Set()
-    this.extra.children.add(child)
+    this.extra.adopt(child)
   }
 
   /** @internal */
   orphan(child: Call): void {
-    this.aside?.children?.delete(child)
+    this.aside?.orphan(child)
   }
 }

@@ -1,4 +1,5 @@
-import { ConfigError } from './errors.ts'
+import type { Call } from './call.ts'
+import { ConfigError, timeoutError } from './errors.ts'
 
 // How far may work run away from its caller?
 //
@@ -27,5 +28,34 @@ export class Detachments {
     }
     this.count++
     return withinMs > 0 ? Math.min(withinMs, this.atMostMs) : 0
+  }
+}
+
+/** The end of a detached call: its timer runs while somebody listens, a call on its behalf or whoever has its signal. */
+export class Lapse {
+  private readonly call: Call
+  private readonly within: number
+  private cancelTimer: (() => void) | null = null
+
+  /** `call` has its deadline, `within` ms from when it began. */
+  constructor(call: Call, within: number) {
+    this.call = call
+    this.within = within
+  }
+
+  listen(): void {
+    const { call } = this
+    this.cancelTimer ??= call.host.env.after(call.remainingMs, this.end, true)
+  }
+
+  /** Nobody listens any more. */
+  rest(): void {
+    this.cancelTimer?.()
+    this.cancelTimer = null
+  }
+
+  private readonly end = (): void => {
+    const { call, within } = this
+    call.cancel(timeoutError('deadline', call.host.env.path, within), 'timeout')
   }
 }

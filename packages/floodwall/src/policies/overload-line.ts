@@ -53,6 +53,13 @@ export class OverloadLine {
     this.arm()
   }
 
+  /** One whose time was over, and who may stay all the same: where he stood. */
+  back(waiter: Waiter): void {
+    this.places.back(waiter, false)
+    this.expiries.add(waiter)
+    this.arm()
+  }
+
   /** False when it was not in the line. */
   remove(waiter: Waiter): boolean {
     if (!this.places.remove(waiter)) return false

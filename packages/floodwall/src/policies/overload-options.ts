@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { DoorkeeperSettings } from '../algorithms/admission/doorkeeper.ts'
+import type { Doorkeeper, DoorkeeperSettings } from '../algorithms/admission/doorkeeper.ts'
 import { type Pressure, SIGNALS } from '../algorithms/admission/pressure.ts'
 import { snapshotOf } from '../core/layer.ts'
 import type { Env } from '../core/runtime.ts'
@@ -45,6 +45,16 @@ export function keeperSettings({ target, atMost, limits, signals }: OverloadSett
   return {
     ...{ targetMs: target ?? 0, patienceMs: atMost, limits },
     signals: signals ?? env.share<Pressure[]>(SIGNALS, () => []),
+  }
+}
+
+/** The part of the snapshot that is the doorkeeper's. */
+export function keeperShows(keeper: Doorkeeper, now: number) {
+  const { knee, inFlight, good, ran, classes, targetMs } = keeper
+  return {
+    ...{ overloaded: keeper.isOverloaded(now), level: keeper.posted(now), targetMs },
+    ...{ serviceMs: knee.baseMs, limit: knee.limit, inFlight, ...classes.counts },
+    ...{ inversions: classes.inversions, goodput: ran === 0 ? 1 : good / ran },
   }
 }
 

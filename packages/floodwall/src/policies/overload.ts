@@ -6,7 +6,6 @@ import { COHORTS } from '../algorithms/admission/priority.ts'
 import { keepStanding, standingAtDoor } from '../algorithms/admission/standing.ts'
 import { rankOf } from '../algorithms/queues/class-line.ts'
 import type { Call } from '../core/call.ts'
-import { showMs } from '../core/duration.ts'
 import { type Reason, type Refuser, Rejection, type Snapshot } from '../core/gate.ts'
 import { type Kind, kindOf } from '../core/layer.ts'
 import { refused, type Verdict } from '../core/outcome.ts'
@@ -17,12 +16,14 @@ import { systemRuntime, unixNow } from '../core/system.ts'
 import { OverloadLine, Waiter } from './overload-line.ts'
 import {
   keeperSettings,
+  keeperShows,
   type OverloadOptions,
   type OverloadSettings,
   overloadOptions,
   overloadSnapshot,
 } from './overload-options.ts'
 import { Entered, Slots } from './overload-slots.ts'
+import { explainWait, levelRefuser, turned } from './overload-words.ts'
 
 // How does a server do its best at ten times its load? It takes as many calls at once as it can work on, lets some wait, and refuses the others
 // at once, the least important first. What decides is in `algorithms/admission`; here are the calls themselves, those who wait, and their time.
@@ -35,7 +36,6 @@ class Overload implements Policy, Refuser {
   private readonly keeper: Doorkeeper
   private readonly line: OverloadLine
   private readonly slots: Slots
-  /** Refuses by level: the numbers are places, not milliseconds. */
   private readonly byLevel: Refuser
   /** Unix time minus the runtime's: cohorts change at the same moment in all processes. */
   private readonly epochMs: number
@@ -52,20 +52,17 @@ class Overload implements Policy, Refuser {
     this.keeper = new Doorkeeper(keeperSettings(settings, env))
     this.line = new OverloadLine(env, (waiter, now) => this.expire(waiter, now))
     this.demand = new Demand(env.precise())
-    this.slots = new Slots(this.path, () => this.free())
+    this.slots = new Slots(this.path, env, this.keeper, () => this.wake())
     this.epochMs = env.now === systemRuntime.now ? unixNow() - env.now() : 0
-    this.byLevel = {
-      kind: this.kind,
-      path: this.path,
-      explain: ({ value, limit }) =>
-        `more is offered than can be done: the level is ${limit.toFixed(0)} of 512, and the call stands at ${value.toFixed(0)}`,
-    }
+    this.byLevel = levelRefuser(this.kind, this.path)
   }
 
   /** Other settings; what was learned and who waits stays. The start of the limit has been. */
   reconfigure(settings: OverloadSettings): void {
     this.settings = settings
-    this.keeper.settings = keeperSettings(settings, this.env)
+    this.keeper.reconfigure(keeperSettings(settings, this.env))
+    // There may be room for more, when all layers are what they will be.
+    this.wakeSoon()
   }
 
   run(call: Call, next: Next, done: Done): void {
@@ -108,7 +105,7 @@ class Overload implements Policy, Refuser {
     if (answer === WAIT) return this.wait(call, inner, sink, rank, now)
     keeper.classes.refuse(rank, true, now)
     if (answer === BELOW_LEVEL) {
-      const retryAfterMs = this.retryAfterMs(rank)
+      const retryAfterMs = comeAgainMs(rank, env.random())
       const place = keeper.lastPlace
       return sink.settle(refused(new Rejection(this.byLevel, 'overloaded', retryAfterMs, place, keeper.level)))
     }
@@ -117,7 +114,14 @@ class Overload implements Policy, Refuser {
 
   private admit(call: Call, inner: Step, sink: Sink, rank: number, straight: boolean, now: number): void {
     const inFlight = this.keeper.begun(rank, straight, call.waitedMs, now)
-    inner(call, new Entered(this, call, sink, now, inFlight))
+    const entered = new Entered(this, call, sink, now, inFlight)
+    try {
+      inner(call, entered)
+    } catch (error) {
+      // A fault of ours, or of who was told: it must not cost a place.
+      if (!entered.over) this.keeper.released()
+      throw error
+    }
   }
 
   private wait(call: Call, inner: Step, sink: Sink, rank: number, now: number): void {
@@ -150,6 +154,7 @@ class Overload implements Policy, Refuser {
       this.turnAway(leaves.sink, leaves.rank, 'queue-full', size, size, now)
     }
     line.sweep(now)
+    this.slots.watch()
   }
 
   /** Until when it is of use that it waits. */
@@ -164,7 +169,7 @@ class Overload implements Policy, Refuser {
     if (keeper.overloaded) {
       const until = Math.min(keeper.classes.sparedUntil(rank), waiter.since + this.settings.atMost)
       waiter.dueAt = Math.min(until, call.deadline - keeper.usualMs)
-      if (waiter.dueAt > now) return this.line.add(waiter)
+      if (waiter.dueAt > now) return this.line.back(waiter)
     }
     if (!call.resume()) return
     const left = call.deadline - now
@@ -180,16 +185,8 @@ class Overload implements Policy, Refuser {
   private turn(now: number): void {
     const { overloaded, level } = this.keeper
     this.wasOverloaded = overloaded
-    this.env.emit({
-      type: 'state',
-      at: now,
-      path: this.path,
-      from: overloaded ? 'calm' : 'overloaded',
-      to: overloaded ? 'overloaded' : 'calm',
-      why: overloaded
-        ? `more is offered than can be done, ${this.line.size} wait`
-        : `the level was ${level.toFixed(0)}`,
-    })
+    const told = turned(overloaded, this.line.size, level)
+    this.env.emit({ type: 'state', at: now, path: this.path, ...told })
     this.line.retime((waiter) => this.dueAt(waiter), now)
   }
 
@@ -204,20 +201,37 @@ class Overload implements Policy, Refuser {
     if (!call.running) return this.free()
     this.slots.keep(call, verdict)
     // What was learned may have raised the limit.
-    if (this.line.size > 0 && !this.waking) this.wake()
+    this.wake()
   }
 
   /** The work has really ended: a place is free. */
   private free(): void {
     this.keeper.released()
-    if (this.line.size > 0 && !this.waking) this.wake()
+    this.wake()
   }
 
   /** A loop, not a recursion: a waiter that ends at once frees the place for the next while we are still here. */
   private wake(): void {
-    const { keeper, line } = this
+    if (this.waking || this.line.size === 0) return
     this.waking = true
-    const now = this.env.precise()
+    try {
+      this.letIn(this.env.precise())
+    } catch (error) {
+      // Who throws does not keep the others from their turn.
+      this.wakeSoon()
+      throw error
+    } finally {
+      this.waking = false
+    }
+    if (this.line.size > 0) this.slots.watch()
+  }
+
+  private wakeSoon(): void {
+    if (this.line.size > 0) this.env.after(0, () => this.wake())
+  }
+
+  private letIn(now: number): void {
+    const { keeper, line } = this
     line.sweep(now)
     while (keeper.free) {
       const waiter = line.places.next(keeper.overloaded)
@@ -227,7 +241,6 @@ class Overload implements Policy, Refuser {
       if (keeper.mayGo(waiter.rank, now)) waiter.go()
       else this.turnAway(waiter.sink, waiter.rank, 'overloaded', waiter.waitedMs(now), waiter.waitedMs(now), now)
     }
-    this.waking = false
   }
 
   private turnAway(sink: Sink, rank: number, reason: Reason, value: number, limit: number, now: number): void {
@@ -237,19 +250,12 @@ class Overload implements Policy, Refuser {
 
   private refuse(sink: Sink, rank: number, reason: Reason, value: number, limit: number): void {
     const never = reason === 'closed' || reason === 'deadline'
-    const retryAfterMs = never ? 0 : this.retryAfterMs(rank)
+    const retryAfterMs = never ? 0 : comeAgainMs(rank, this.env.random())
     sink.settle(refused(new Rejection(this, reason, retryAfterMs, Math.max(0, value), limit, never)))
   }
 
-  private retryAfterMs(rank: number): number {
-    return comeAgainMs(rank, this.env.random())
-  }
-
-  explain({ reason, value, limit }: Rejection): string {
-    if (reason === 'queue-full') return `${value} wait already, in ${limit} places`
-    if (reason === 'deadline') return `${showMs(value)} remain, and it would take ${showMs(limit)}`
-    if (reason === 'closed') return 'it was closed'
-    return `waited ${showMs(value)}${value > limit ? `, ${showMs(limit)} at most` : ''}`
+  explain(rejection: Rejection): string {
+    return explainWait(rejection)
   }
 
   /** The admission level, for callers who want to refuse what would be refused here: `'512'` admits all. */
@@ -271,15 +277,12 @@ class Overload implements Policy, Refuser {
 
   inspect(now: number): Snapshot {
     const { kind, path, keeper } = this
-    const { knee, inFlight, good, ran, classes } = keeper
     const oldest = this.line.places.last(true)
     const offeredPerS = this.demand.perSecond(now)
     return {
-      ...{ kind, path, overloaded: keeper.overloaded, level: keeper.posted(now), targetMs: keeper.targetMs },
+      ...{ kind, path, ...keeperShows(keeper, now), waiting: this.line.size },
       delayMs: oldest === undefined ? 0 : Math.max(0, oldest.waitedMs(now)),
-      ...{ serviceMs: knee.baseMs, limit: knee.limit, inFlight, waiting: this.line.size, ...classes.counts },
-      ...{ inversions: classes.inversions, goodput: ran === 0 ? 1 : good / ran },
-      ...{ offeredPerS, wanted: (offeredPerS / 1000) * knee.baseMs },
+      ...{ offeredPerS, wanted: (offeredPerS / 1000) * keeper.knee.baseMs },
     }
   }
 }

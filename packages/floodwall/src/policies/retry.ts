@@ -126,7 +126,7 @@ export class Retry implements Policy {
     const attempt = call.again(way.deadline)
     if (wait > 0 || tried > 1) return this.wait(attempt, way, told, wait, tried)
     this.atOnce++
-    this.again(attempt, way, told, tried)
+    this.again(attempt, way, told, tried, now)
   }
 
   /** The window has some left; and, while nothing succeeds, the failures themselves pay for it. */
@@ -134,7 +134,8 @@ export class Retry implements Policy {
     const { budget, streak, settings } = this
     const { minimum } = settings.budget
     if (tried === 1) streak.fail(now)
-    const lent = Math.max(minimum, budget.allowed(now) * LENT)
+    // Less than one retry lends none: where calls are few, one failure would have to pay for its retry with ten of them.
+    const lent = Math.max(minimum, 1, budget.allowed(now) * LENT)
     if (!streak.allows(lent) && budget.spent(now) >= minimum) return false
     if (!budget.grant(now)) return false
     streak.grant()
@@ -170,13 +171,11 @@ export class Retry implements Policy {
 
   /** The attempt exists while it waits: a cancel of the last one, a timeout, is over, and a cancel of the next one must be heard. */
   private wait(attempt: Call, way: Way, before: Outcome<unknown>, waitMs: number, tried: number): void {
-    const { budget, streak } = this
     const granted = this.env.now()
     const leave = () => {
       cancelTimer()
       this.waits.delete(close)
-      budget.giveBack(granted, this.env.now())
-      streak.giveBack()
+      this.giveBack(granted, this.env.now())
     }
     const close = () => {
       if (!attempt.resume()) return
@@ -185,7 +184,7 @@ export class Retry implements Policy {
     }
     const cancelTimer = this.env.after(waitMs, () => {
       this.waits.delete(close)
-      if (attempt.resume()) this.again(attempt, way, before, tried)
+      if (attempt.resume()) this.again(attempt, way, before, tried, granted)
     })
     this.waits.add(close)
     attempt.wait((cancelled) => {
@@ -194,12 +193,27 @@ export class Retry implements Policy {
     })
   }
 
-  private again(attempt: Call, way: Way, before: Outcome<unknown>, tried: number): void {
+  /** The retry that was granted then was not sent after all. */
+  private giveBack(granted: number, now: number): void {
+    this.budget.giveBack(granted, now)
+    this.streak.giveBack()
+  }
+
+  private again(attempt: Call, way: Way, before: Outcome<unknown>, tried: number, granted: number): void {
+    const { tries } = this.budget
+    const began = this.env.now()
     this.retries++
-    this.budget.tries.count(tried, this.env.now())
+    tries.count(tried, began)
     const ended = new Answer((outcome) => {
-      // Refused: what the target itself said last tells the caller more than "and then the breaker opened".
-      if (outcome.rejection !== undefined) return this.handUp(attempt, way, before, true)
+      if (outcome.rejection !== undefined) {
+        const now = this.env.now()
+        if (!outcome.ran) {
+          this.giveBack(granted, now)
+          tries.takeBack(tried, began, now)
+        }
+        // What the target itself said last tells the caller more than "and then the breaker opened".
+        return this.handUp(attempt, way, before, true)
+      }
       const last = whole(before, outcome)
       if (last.verdict === 'success') {
         this.streak.succeeded()

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { connect, type Server, type Socket } from 'node:net'
 import type { Env } from '../core/runtime.ts'
 import type { Sources } from './signals/sources.ts'
@@ -9,6 +10,9 @@ import type { Sources } from './signals/sources.ts'
 // process sees it. There is no way to ask how long it is that is cheap. But whoever stands in it can tell: when turn after turn takes a connection, the server
 // connects to itself and looks when it is its turn. The queue is first in, first out.
 //
+// Not all that is sent comes here: among the workers of a cluster, or where processes share a port, another one takes it; and a full queue lets nobody
+// in. So a worker sends none, and what has not come in time is no measurement.
+//
 // Turns of 5 ms and 200 that wait: a connection of ours is taken after 1 s, and says so of all that are taken about then.
 
 /** Connections for each turn of the loop: with more the queue may not be empty. */
@@ -17,6 +21,10 @@ const BUSY = 0.5
 const LOOK_MS = 50
 /** and so long a measurement counts. */
 const LASTS_MS = 1000
+/** The longest queue that is measured, 511 connections at 6 ms; who stands in it for longer stands elsewhere, */
+const MOST_MS = 3000
+/** and nobody is sent there for so long. */
+const SILENT_MS = 60_000
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/
 
@@ -27,7 +35,7 @@ export class AcceptProbe {
   /** Probes that were sent. */
   sent = 0
   private readonly server: Accepting
-  private readonly env: Pick<Env, 'now' | 'precise'>
+  private readonly env: Pick<Env, 'now' | 'precise' | 'after'>
   private readonly turns: Sources['turns']
   private readonly times = new WeakMap<Socket, number>()
   private accepted = 0
@@ -35,10 +43,12 @@ export class AcceptProbe {
   private turnsBefore = 0
   private probe: Socket | undefined
   private sentAt = 0
+  private silentUntil = Number.NEGATIVE_INFINITY
+  private cancelEnd: (() => void) | undefined
   private lastMs = 0
   private measuredAt = Number.NEGATIVE_INFINITY
 
-  constructor(server: Accepting, env: Pick<Env, 'now' | 'precise'>, turns: Sources['turns']) {
+  constructor(server: Accepting, env: Pick<Env, 'now' | 'precise' | 'after'>, turns: Sources['turns']) {
     this.server = server
     this.env = env
     this.turns = turns
@@ -58,6 +68,12 @@ export class AcceptProbe {
 
   close(): void {
     this.server.off('connection', this.taken)
+    this.forget()
+  }
+
+  private forget(): void {
+    this.cancelEnd?.()
+    this.cancelEnd = undefined
     this.probe?.destroy()
     this.probe = undefined
   }
@@ -75,18 +91,20 @@ export class AcceptProbe {
     this.accepted = 0
     this.turnsBefore = turns
     this.lookedAt = now
-    if (busy && recent && this.probe === undefined) this.send()
+    if (busy && recent && this.probe === undefined && now >= this.silentUntil) this.send()
   }
 
   private measured(socket: Socket): void {
     const now = this.env.precise()
     this.lastMs = now - this.sentAt
     this.measuredAt = now
-    this.probe?.destroy()
+    this.forget()
     socket.destroy()
   }
 
   private send(): void {
+    // The primary deals out connections: it would be another worker's.
+    if (cluster.isWorker) return
     const address = this.server.address()
     // A pipe has no port to be known by.
     if (address === null || typeof address === 'string') return
@@ -94,12 +112,26 @@ export class AcceptProbe {
     const probe = connect({ host, port: address.port })
     probe.unref()
     probe.on('error', () => {})
+    // Without a reader it would never hear that it was closed.
+    probe.resume()
     probe.on('close', () => {
-      if (this.probe === probe) this.probe = undefined
+      if (this.probe === probe) this.forget()
     })
     this.probe = probe
     this.sentAt = this.env.precise()
     this.sent++
+    this.cancelEnd = this.env.after(LASTS_MS, this.late, true)
+  }
+
+  /** It has not come. While it is in a queue it may be ours; before that it says nothing. */
+  private readonly late = (): void => {
+    const leftMs = this.probe?.connecting === false ? MOST_MS - (this.env.precise() - this.sentAt) : 0
+    if (leftMs > 0) {
+      this.cancelEnd = this.env.after(leftMs, this.late, true)
+      return
+    }
+    if (this.probe?.connecting === false) this.silentUntil = this.env.now() + SILENT_MS
+    this.forget()
   }
 }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Call } from '../core/call.ts'
 import { isRejected, isTimeout } from '../core/errors.ts'
-import { isExhausted } from '../core/exhausted.ts'
+import { forgetMadeGood, isExhausted } from '../core/exhausted.ts'
 import { failed, type Outcome } from '../core/outcome.ts'
 import { type Code, codeOf } from '../wire/codes.ts'
 import { type ErrorAnswer, type ErrorFormat, writeError } from '../wire/error-body.ts'
@@ -19,8 +19,8 @@ const sentences: Readonly<Partial<Record<Code, string>>> = {
   internal: 'The request failed.',
 }
 
-/** So many answers are kept; times of another try differ without end. */
-const MOST_KEPT = 256
+/** So many answers are kept; times of another try differ without end. With two digits of each, those from a second to two minutes are 183. */
+const MOST_KEPT = 512
 
 /** Answers in the format of one API, written once each: under a flood the same few are said again and again. */
 export class Answers {
@@ -33,8 +33,7 @@ export class Answers {
 
   of(code: Code, retryAfterMs: number, noRetry: boolean): ErrorAnswer {
     const said = noRetry ? 'overloaded_do_not_retry' : code
-    // Whole milliseconds are all that is written of it.
-    const ms = noRetry ? 0 : Math.ceil(retryAfterMs)
+    const ms = noRetry ? 0 : twoDigits(retryAfterMs)
     const key = `${said} ${ms}`
     const known = this.kept.get(key)
     if (known !== undefined) return known
@@ -58,9 +57,20 @@ export class Answers {
    */
   ofError(call: Call | undefined, error: unknown): ErrorAnswer | undefined {
     const code = codeOfError(error)
+    if (call !== undefined) forgetMadeGood(call, error)
     const noRetry = wantsNoRetry(error) || (call !== undefined && isExhausted(call, failed(error)))
     return code === undefined && !noRetry ? undefined : this.of(code ?? 'internal', pauseOf(error), noRetry)
   }
+}
+
+/**
+ * Whole milliseconds with two digits that say something, rounded up: 1234 is 1300. These times are estimates and are spread at random, so that exact
+ * ones would make every refusal one of its own.
+ */
+function twoDigits(ms: number): number {
+  let step = 1
+  while (ms > step * 100) step *= 10
+  return Math.ceil(ms / step) * step
 }
 
 /** `answer`, after which the connection is closed: HTTP/1.1 alone knows the header. */
@@ -93,6 +103,8 @@ const OF_THE_BODY = [
 
 /** Writes `answer`; nothing may have been written before. */
 export function writeAnswer(response: ServerResponse, { status, headers, body }: ErrorAnswer): void {
+  // Somebody has begun another answer: a second head would throw, in the middle of who is woken by whom.
+  if (response.headersSent) return void response.destroy()
   // A refusal has none yet, and asking costs less than removing.
   if (response.getHeaderNames().length > 0) for (const name of OF_THE_BODY) response.removeHeader(name)
   // HTTP/2 has none, and warns of who looks at it.

@@ -1,3 +1,4 @@
+export { RetryShare } from '../algorithms/retry/retry-share.ts'
 export { ambient, currentCall } from './ambient.ts'
 export { writeAnswer } from './answers.ts'
 export { type AnyRequest, callOf } from './call-of.ts'

@@ -11,7 +11,8 @@ import type { Signals } from './signals/index.ts'
 // not take before anything is read.
 //
 // A quarter of the places goes with each look at which refusals still take half. As soon as the loop has time, or they take less than a quarter,
-// places are added: a server that turns away whoever knocks and has nothing to do would be the worst of all.
+// places are added: a server that turns away whoever knocks and has nothing to do would be the worst of all. In between, while those who are in have
+// all places, two are added: somebody else, such as a health check, gets in now and then.
 //
 // It ends when refusals, and connections that were turned away at the price of one, would take less than a quarter for a second: by demand, so
 // that it does not begin anew as soon as it has helped.
@@ -26,6 +27,7 @@ const OFF_LOOKS = 4
 /** Places after a look, of those before it: too many refusals, and room for more. */
 const FEWER = 0.75
 const MORE = 1.5
+const ADDED = 2
 /** What is measured is from the request to the end of the answer; reading, parsing and writing come on top. */
 const WHOLE = 2
 
@@ -35,6 +37,8 @@ export type Taking = Accepting & Pick<Server, 'maxConnections'>
 /** Whether a server takes new connections. */
 export class Intake {
   shedding = false
+  /** Edges that have it: with one each, they would take each other's limit for that of the server. */
+  users = 1
   /** How long connections wait to be taken. */
   readonly probe: AcceptProbe
   private readonly server: Taking
@@ -101,8 +105,15 @@ export class Intake {
     }
   }
 
-  /** Takes connections as before. */
+  /** Belongs to this runtime's signals. */
+  isOf(signals: Signals): boolean {
+    return this.signals === signals
+  }
+
+  /** The last of its edges goes: takes connections as before. */
   close(): void {
+    if (--this.users > 0) return
+    if (intakes.get(this.server) === this) intakes.delete(this.server)
     this.leave()
     this.probe.close()
     this.server.off('drop', this.drop)
@@ -162,6 +173,7 @@ export class Intake {
   private relent(): void {
     if (!this.isUsedUp || this.refusedShare < OFF_SHARE) this.keep(this.places * MORE + 1)
     else if (this.refusedShare >= ON_SHARE) this.keep(Math.min(this.places, this.connected) * FEWER)
+    else if (this.connected >= this.places) this.keep(this.places + ADDED)
     this.looks = this.share < OFF_SHARE ? this.looks + 1 : 0
     if (this.looks < OFF_LOOKS) return
     this.open()
@@ -182,4 +194,18 @@ export class Intake {
     const why = `refusals ${to === 'shedding' ? 'take' : 'would take'} ${Math.round(share * 100)} % of the time`
     env.emit({ type: 'state', at: env.now(), path: `${env.path}/intake`, from, to, why })
   }
+}
+
+const intakes = new WeakMap<Taking, Intake>()
+
+/** The intake of `server`: one for all edges on it, each of which closes it. */
+export function intakeOf(server: Taking, signals: Signals, env: Env): Intake {
+  const known = intakes.get(server)
+  if (known?.isOf(signals) === true) {
+    known.users++
+    return known
+  }
+  const intake = new Intake(server, signals, env)
+  intakes.set(server, intake)
+  return intake
 }

@@ -12,11 +12,11 @@ import { ambient } from './ambient.ts'
 import { Answers, closing } from './answers.ts'
 import { type AnyRequest, admitted } from './call-of.ts'
 import { Connections } from './connections.ts'
-import { Intake } from './intake.ts'
+import { type Intake, intakeOf } from './intake.ts'
 import { type Asked, type ServerOptions, type ServerSettings, settingsOf } from './settings.ts'
 import { type Signals, signalsOf } from './signals/index.ts'
 import { trusting } from './trust.ts'
-import { endSoftly, endsConnection } from './unread-body.ts'
+import { endSoftly, endsConnection, hasBody } from './unread-body.ts'
 import { type Door, type Handling, Visit } from './visit.ts'
 
 // What stands between a server's connections and its handlers?
@@ -69,7 +69,7 @@ export class ServerEdge<R = IncomingMessage> implements Door {
     this.signals = signalsOf(pipeline.env)
     this.letGo = this.offerSignals()
     const { connections } = options
-    this.intake = connections === undefined ? undefined : new Intake(connections, this.signals, pipeline.env)
+    this.intake = connections === undefined ? undefined : intakeOf(connections, this.signals, pipeline.env)
   }
 
   /** Its layers may ask this process how it is. */
@@ -98,9 +98,12 @@ export class ServerEdge<R = IncomingMessage> implements Door {
   }
 
   unread(request: IncomingMessage, answer: ErrorAnswer): ErrorAnswer {
+    // Whoever says that it closes, a goodbye as well, must not cut off what is on its way.
+    const says = answer.headers['connection'] === 'close'
+    const crowded = this.intake?.crowded === true && request.httpVersionMajor === 1
     const ends = endsConnection(request)
-    if (ends) endSoftly(request, this.pipeline.env)
-    return ends || (this.intake?.crowded === true && request.httpVersionMajor === 1) ? closing(answer) : answer
+    if (ends || ((says || crowded) && hasBody(request))) endSoftly(request, this.pipeline.env)
+    return !says && (ends || crowded) ? closing(answer) : answer
   }
 
   /** Sends a request through the pipeline; `said` is the request as the framework has it. */

@@ -27,6 +27,12 @@ export function endsConnection({ httpVersionMajor, headers }: IncomingMessage): 
   return length !== undefined && Number(length) > SMALL_BYTES
 }
 
+/** True when something may still come of `request`. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': coding } = headers
+  return coding !== undefined || (length !== undefined && length !== '0')
+}
+
 /** Lets the connection of `request` end softly, after an answer that says so. */
 export function endSoftly(request: IncomingMessage, env: Env): void {
   const { socket } = request

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Ambient } from '../core/ambient.ts'
 import type { Call } from '../core/call.ts'
+import { forgetMadeGood } from '../core/exhausted.ts'
 import type { Init } from '../core/init.ts'
 import { isThenable, judge } from '../core/leaf.ts'
 import { answered, failed, type Outcome, type Verdict } from '../core/outcome.ts'
@@ -121,7 +122,7 @@ export class Visit implements Waiting {
     }
     if (!isThenable(result)) return
     this.promised = true
-    result.then(this.ended, this.threw)
+    result.then(this.fulfilled, this.threw)
   }
 
   /** Node writes every head through `writeHead`, the implicit ones as well. */
@@ -139,7 +140,8 @@ export class Visit implements Waiting {
 
   /**
    * Retries on behalf of this request were given up, and now its handler says that it could not do it: in whatever words it passes that on, its
-   * caller is not to try again either. What it made good (a default, an older copy) is no error, and says nothing.
+   * caller is not to try again either. What it made good (a default, an older copy) is no error, and says nothing;
+   * nor does an error of its own that it let go. Where it writes such a status itself nobody knows what of, and it counts as that.
    */
   private tellSpent(call: Call, status: unknown): void {
     const { response } = this
@@ -163,10 +165,17 @@ export class Visit implements Waiting {
     if (this.cancelLapse !== null) this.end(failed(undefined, 'ignored'))
   }
 
+  /** So has its promise: what is still to come, comes through a callback, and nobody will say when that has ended. */
+  private readonly fulfilled = (): void => {
+    this.promised = false
+    this.ended()
+  }
+
   private readonly threw = (error: unknown): void => {
     const call = this.call as Call
     if (this.done !== null && this.answeredBy === 'nobody') {
       this.thrown = { error }
+      forgetMadeGood(call, error)
       return this.end(judge(call, false, error))
     }
     // An echo: it was told to stop, and stopped.

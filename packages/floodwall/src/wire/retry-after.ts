@@ -42,10 +42,12 @@ function instant(...parts: readonly (string | undefined)[]): number | undefined 
   const at = MONTHS.indexOf(month)
   const numbers = [Number(year), at, Number(day), Number(hour), Number(minute), Number(second)] as const
   const [y, mo, d, h, mi, s] = numbers
-  if (mo < 0 || h > 23 || mi > 59 || s > 60) return undefined
-  const date = new Date(Date.UTC(y, mo, d, h, mi, s))
+  if (mo < 0 || h > 23 || mi > 59) return undefined
+  // A leap second is the last of its day, and Unix time has none: it is the first of the next one.
+  if (s > 59 && !(s === 60 && h === 23 && mi === 59)) return undefined
   // 32 October would be 1 November.
-  return date.getUTCMonth() === mo || s === 60 ? date.getTime() : undefined
+  if (new Date(Date.UTC(y, mo, d)).getUTCDate() !== d) return undefined
+  return Date.UTC(y, mo, d, h, mi, s)
 }
 
 /**

@@ -173,6 +173,42 @@ test('a listener that never ends gives its slot back after a while, and that is 
   expect([events, guard.inspect()['running']]).toEqual([['lapsed'], 0])
 })
 
+/** A client that comes, is handled and leaves unanswered. */
+async function leaving(listener: Listener) {
+  const p = pipeline('door', [bulkhead({ slots: 1 })])
+  let came = false
+  let left = false
+  const guard = protect(p, (request, response, call) => {
+    call.signal.addEventListener('abort', () => (left = true))
+    came = true
+    return listener(request, response, call)
+  })
+  const server = await serving(guard)
+  const { sent } = asking({ port: server.port })
+  await until(() => came)
+  // What the listener returned is heard.
+  await new Promise((resolve) => setImmediate(resolve))
+  sent.destroy()
+  await until(() => left)
+  return { p, guard, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+test('a listener that goes on although its client has left has its slot until its promise', async () => {
+  let end = () => {}
+  await using house = await leaving(() => new Promise<void>((resolve) => (end = resolve)))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  expect([leftIn(undefined, house.p).used, house.guard.inspect()['running']]).toEqual([1, 1])
+  end()
+  await until(() => leftIn(undefined, house.p).used === 0)
+  expect(house.guard.inspect()['running']).toBe(0)
+})
+
+test('a listener whose promise came before its answer, and whose client leaves, gives its slot back', async () => {
+  await using house = await leaving(async () => {})
+  await until(() => leftIn(undefined, house.p).used === 0)
+  expect(house.guard.inspect()['running']).toBe(0)
+})
+
 test('options that are wrong are told of when the listener is made', () => {
   const wrong: HttpOptions = { trust: ['10.0.0.0/33'], atMost: 'soon' as never, key: 'ip' as never, exempt: ['health'] }
   expect(() => protect(pipeline('p', []), () => {}, wrong)).toThrow(

@@ -33,6 +33,23 @@ describe.each(frameworks)('%s: a handler whose retries were in vain', (_, start)
     ])
   })
 
+  const lettingGo = async (made: (stocks: unknown) => unknown) => {
+    const stock = pipeline('stock', [retry({ backoff: { first: 0 }, budget: { minimum: 100 } })])
+    await using server = await start(pipeline('door', []), async (parent) => {
+      const stocks = await stock.call(broken, { parent, idempotent: true }).catch((error: unknown) => error)
+      throw made(stocks)
+    })
+    const { status, headers } = await ask({ port: server.port })
+    return [status, headers['x-floodwall-retry']]
+  }
+
+  test('says so when it lets the error go, bare or as the cause of its own; of another matter nothing', async () => {
+    expect(await lettingGo((error) => error)).toEqual([503, 'no'])
+    expect(await lettingGo((cause) => new Error('no stock', { cause }))).toEqual([503, 'no'])
+    expect(await lettingGo((error) => new AggregateError([new Error('other'), error]))).toEqual([503, 'no'])
+    expect(await lettingGo(() => new Error('another matter'))).toEqual([500, undefined])
+  })
+
   test('says nothing where nobody has tried again', async () => {
     expect(await answering(503, false)).toBeUndefined()
   })

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { isRejected } from 'floodwall'
+import { type Call, isRejected, pipeline, retry } from 'floodwall'
 import { describe, expect, test, vi } from 'vitest'
 import type { ClientOptions, FetchInit, RequestOptions } from '../../src/client/index.ts'
 import { deadPort, http } from './support/servers.ts'
@@ -154,6 +154,26 @@ describe.each(ways)('%s', (way) => {
       await ask('/', { method: 'PUT', body: again } as never)
       expect(arrived).toBe(2)
     }
+  })
+
+  test.each([
+    ['who has another one may try again', {}, 2],
+    ['unless the target forbids it', { 'x-floodwall-retry': 'no' }, 1],
+  ])('a stream is sent once: %s', async (_, headers, tries) => {
+    const failing: RequestListener = (req, res) => void bodyOf(req).then(() => res.writeHead(500, headers).end())
+    const { shop } = await opened(way, [failing])
+    const outer = pipeline('outer', [retry({ attempts: 2, backoff: { first: 0 } })])
+    let tried = 0
+    const upload = async (parent: Call) => {
+      tried++
+      const cause =
+        way === 'request'
+          ? await shop.request({ path: '/', method: 'PUT', body: Readable.from(['x']), parent })
+          : await shop.fetch('/', { method: 'PUT', body: new Blob(['x']).stream(), duplex: 'half', parent })
+      throw new Error('not stored', { cause })
+    }
+    await expect(outer.call(upload, { idempotent: true })).rejects.toThrow('not stored')
+    expect(tried).toBe(tries)
   })
 })
 

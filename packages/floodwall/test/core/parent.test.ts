@@ -294,6 +294,30 @@ describe('detach', () => {
     expect([codeOf(commit as Fate), commit?.at, leftIn(world, inner)]).toEqual(['deadline', 5000, NOTHING])
   })
 
+  test('has a timer only while somebody listens, and ends in time whenever that begins', async () => {
+    const { world, outer, inner } = house()
+    const within = { within: 5000, reason: 'commit' }
+    const call = await outer.call((own) => own)
+    const parent = call.detach(within)
+    expect(world.timers).toBe(0)
+    const first = fateOf(inner.call(hangs, { parent, within: 10 }))
+    await inner.call(() => 1, { parent })
+    expect(world.timers).toBeGreaterThan(0)
+    await world.advanceAsync(10)
+    expect([first.state, world.timers]).toEqual(['failed', 0])
+    await world.advanceAsync(2990)
+    const late = fateOf(inner.call(hangs, { parent }), world)
+    await world.advanceAsync(1999)
+    expect([late.state, world.timers > 0]).toEqual(['pending', true])
+    await world.advanceAsync(1)
+    expect([codeOf(late), late.at, world.timers]).toEqual(['deadline', 5000, 0])
+    const { signal } = call.detach(within)
+    await world.advanceAsync(4999)
+    expect(signal.aborted).toBe(false)
+    await world.advanceAsync(1)
+    expect([signal.aborted, world.timers]).toEqual([true, 0])
+  })
+
   test('keeps what the caller said of criticality, key, cost and data', async () => {
     const { outer } = house()
     let detached: Call | undefined

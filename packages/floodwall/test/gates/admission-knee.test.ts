@@ -121,6 +121,52 @@ describe('C13 an adaptive limit and what is no work', () => {
   })
 })
 
+describe('drops among calls as fast as ever', () => {
+  /** The server of `saturate`, where one in so many is refused by somebody further in. */
+  const withDrops = (knee: Knee, workers: number, oneIn: number, calls: number) => {
+    let chance = 1
+    for (let i = 0; i < calls; i++) {
+      chance = (Math.imul(chance, 1_664_525) + 1_013_904_223) >>> 0
+      const inside = knee.limit
+      if (chance / 2 ** 32 < 1 / oneIn) knee.sample(1, inside, 'overload')
+      else knee.sample(20 * Math.max(1, inside / workers), inside, 'success')
+    }
+  }
+
+  test.each([20, 10, 6])('one in %d does not keep the limit below the knee', (oneIn) => {
+    const knee = new Knee()
+    calm(knee, 20)
+    withDrops(knee, 16, oneIn, 20_000)
+    expect(knee.limit).toBeGreaterThanOrEqual(16)
+    expect(knee.limit).toBeLessThanOrEqual(32)
+  })
+
+  test('a third of them does, and when they are over it grows again', () => {
+    const knee = new Knee()
+    calm(knee, 20)
+    withDrops(knee, 16, 20, 5000)
+    withDrops(knee, 16, 3, 5000)
+    expect(knee.limit).toBeLessThan(10)
+    saturate(knee, 16, 20, 5000)
+    expect(knee.limit).toBeGreaterThanOrEqual(16)
+  })
+
+  test('few among slow ones lower it', () => {
+    // What waits inside too long times out: one in ten, while the others take more than half as long again.
+    const limitWith = (verdict: 'timeout' | 'ignored') => {
+      const knee = new Knee()
+      calm(knee, 20)
+      saturate(knee, 16, 20, 5000)
+      for (let i = 0; i < 4000; i++) {
+        if (i % 10 === 0) knee.sample(60, knee.limit, verdict)
+        else saturate(knee, 16, 20, 1)
+      }
+      return knee.limit
+    }
+    expect(limitWith('timeout')).toBeLessThan(limitWith('ignored'))
+  })
+})
+
 test('inspect() is plain numbers', () => {
   const knee = new Knee()
   calm(knee, 20)

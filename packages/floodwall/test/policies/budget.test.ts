@@ -110,6 +110,21 @@ describe('RetryBudget', () => {
 })
 
 describe('RetryHistogram', () => {
+  test('what is taken back is none of the tries; in another bucket it stays', () => {
+    const tries = new RetryHistogram(10_000)
+    for (const began of [500, 600]) tries.count(1, began)
+    tries.takeBack(1, 600, 700)
+    tries.count(1, 1500)
+    expect(tries.counts(1600)).toEqual([0, 2])
+    tries.takeBack(1, 500, 2000)
+    expect(tries.counts(2000)).toEqual([0, 2])
+    // What was taken back leaves the window together with what it was taken from.
+    expect([tries.counts(10_500), tries.counts(11_500)]).toEqual([[0, 1], []])
+    for (let attempt = 0; attempt < 20; attempt++) tries.count(attempt, 20_000)
+    for (let attempt = 7; attempt < 20; attempt++) tries.takeBack(attempt, 20_000, 20_000)
+    expect(tries.counts(20_000)).toEqual([1, 1, 1, 1, 1, 1, 1])
+  })
+
   test('counts tries by their number, in a window that slides', () => {
     const tries = new RetryHistogram(10_000)
     for (let i = 0; i < 100; i++) tries.count(0, 500)

@@ -16,7 +16,8 @@ import {
 } from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
-import { fateOf, layerOf, leftIn, NOTHING } from '../core/fate.ts'
+import { operationOf } from '../../src/core/attempts.ts'
+import { fateOf, hangs, layerOf, leftIn, NOTHING } from '../core/fate.ts'
 
 // Retries that are used up say so upwards, and nobody further out adds tries of his own.
 
@@ -154,6 +155,61 @@ describe('retries over several levels multiply nothing', () => {
     }
   })
 
+  /** Several calls side by side on behalf of one: how often the last of them was tried. */
+  const siblings = async (join: (each: Promise<unknown>[]) => Promise<unknown>, errors: readonly unknown[]) => {
+    const world = new VirtualRuntime()
+    const budget = { ratio: 1, minimum: 1000 }
+    const outer = pipeline('outer', [retry({ backoff: soon, budget })], { runtime: world })
+    const inner = pipeline('inner', [retry({ attempts: 2, backoff: { first: 0 }, budget }), timeout({ after: 100 })], {
+      runtime: world,
+    })
+    let tries = 0
+    const each = (error: unknown, parent: Call) =>
+      inner.call(() => (tries++, error === undefined ? hangs() : Promise.reject(error)), { idempotent: true, parent })
+    const fate = fateOf(
+      outer.call((call) => join(errors.map((error) => each(error, call))), { idempotent: true }),
+      world,
+    )
+    await world.advanceAsync('1m')
+    expect([fate.state, leftIn(world, outer, inner)]).toEqual(['failed', NOTHING])
+    return tries
+  }
+  const wrapped = (all: Promise<unknown>[]): Promise<unknown> =>
+    Promise.any(all).catch((cause: unknown) => Promise.reject(new Error('none', { cause })))
+
+  test.each<[string, (all: Promise<unknown>[]) => Promise<unknown>]>([
+    ['Promise.all', (all) => Promise.all(all)],
+    ['Promise.any', (all) => Promise.any(all)],
+    ['Promise.any, wrapped', wrapped],
+    ['the first of them', (all) => (void Promise.allSettled(all), all[0] as Promise<unknown>)],
+    ['the second of them', (all) => (void Promise.allSettled(all), all[1] as Promise<unknown>)],
+  ])('siblings whose retries end in the same sweep: %s', async (_, join) => {
+    // All time out at once; of two errors; of a word and an error.
+    const ends = [
+      [undefined, undefined, undefined],
+      [error, new Error('other')],
+      ['no', new Error('other')],
+    ]
+    for (const errors of ends) expect(await siblings(join, errors)).toBe(2 * errors.length)
+  })
+
+  test('an error whose getters throw, or which is its own cause, is a new failure', async () => {
+    const loop = new Error('loop')
+    Object.assign(loop, { cause: loop, errors: [loop, loop, loop] })
+    const trap = Object.defineProperty(new Error('trap'), 'errors', {
+      get: () => {
+        throw error
+      },
+    })
+    for (const own of [loop, trap]) {
+      const world = new VirtualRuntime()
+      const { seen, start } = chained(world, 2, 2, () => own)
+      fateOf(start())
+      await world.advanceAsync('1m')
+      expect(seen.tries).toBe(4)
+    }
+  })
+
   test('an error of the author’s own, after the one below was given up, is a new failure', async () => {
     const world = new VirtualRuntime()
     const { seen, start } = chained(world, 2, 2, () => new Error('another matter'))
@@ -170,6 +226,34 @@ describe('retries over several levels multiply nothing', () => {
       await world.advanceAsync('1m')
       expect(seen.tries).toBe(3 * i)
     }
+  })
+
+  test.each([
+    [1, 2],
+    [2, 2],
+    [3, 3],
+  ])('a body that is gone at try %d: tried again further out only if nobody has (%d tries)', async (goneAt, all) => {
+    const world = new VirtualRuntime()
+    const inner = pipeline('inner', [retry({ backoff: soon })], { runtime: world })
+    const outer = pipeline('outer', [retry({ attempts: 2, backoff: soon })], { runtime: world })
+    let tries = 0
+    const work = (parent: Call) =>
+      new Promise((_, reject) => {
+        let own = 0
+        inner.start(
+          (call, done) => {
+            tries++
+            const gone = ++own === goneAt
+            if (gone) operationOf(call).bodyGone = true
+            done(failed(error, 'failure', gone, 0, gone))
+          },
+          (outcome) => reject(outcome.error),
+          { idempotent: true, parent },
+        )
+      })
+    const fate = fateOf(outer.call(work, { idempotent: true }))
+    await world.advanceAsync('1m')
+    expect([tries, fate.value === error]).toEqual([all, true])
   })
 
   test('a target that forbids it is obeyed at every level', async () => {

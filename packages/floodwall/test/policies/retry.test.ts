@@ -8,6 +8,7 @@ import {
   type Outcome,
   pipeline,
   type RetryOptions,
+  rateLimit,
   retry,
   timeout,
 } from 'floodwall'
@@ -112,6 +113,21 @@ test('a refusal of the second try hands up what the target said, not the refusal
   const fate = fateOf(p.call(() => Promise.reject(error), { idempotent: true }))
   await world.advanceAsync('10s')
   expect([fate.value === error, layerOf(p, 'breaker')['opened'], leftIn(world, p)]).toEqual([true, 1, NOTHING])
+})
+
+test('a refusal of the second try costs no budget and is none of the tries: nobody has seen it', async () => {
+  const world = new VirtualRuntime()
+  const layers = [
+    retry({ backoff: { first: 10 }, budget: { minimum: 1 } }),
+    rateLimit({ rate: 1, per: '1s', burst: 1 }),
+  ]
+  const p = pipeline('p', layers, { runtime: world })
+  for (let i = 1; i <= 3; i++) {
+    const fate = fateOf(p.call(() => Promise.reject(error), { idempotent: true }))
+    await world.advanceAsync('2s')
+    expect(fate.value === error).toBe(true)
+    expect(layerOf(p, 'retry')).toMatchObject({ retries: i, overBudget: 0, budget: { spent: 0 }, tries: [i] })
+  }
 })
 
 describe('the wait', () => {

@@ -72,6 +72,32 @@ test('a failure that is long past is forgotten, and what was not sent is given b
   expect([ask(20_004), ask(20_005)]).toEqual([true, false])
 })
 
+test.each([
+  [9, 0],
+  [10, 1],
+  [30, 1],
+  [49, 1],
+])(
+  'without a minimum, one failure among %d calls is tried again %d times: less than one cannot be lent',
+  async (calls, times) => {
+    const runtime = new VirtualRuntime()
+    const target = pipeline('target', [retry({ attempts: 2, backoff: { first: 0 }, budget: { minimum: 0 } })], {
+      runtime,
+    })
+    let [down, tries] = [false, 0]
+    const call = () => {
+      tries++
+      if (down) throw new Error('down')
+    }
+    for (let i = 1; i <= calls; i++) {
+      down = i === calls
+      target.call(call, { idempotent: true }).catch(() => {})
+      await runtime.advanceAsync(10)
+    }
+    expect(tries - calls).toBe(times)
+  },
+)
+
 describe('a retry whose target goes down at 100 calls a second', () => {
   const outage = async (minutesBefore: number) => {
     const runtime = new VirtualRuntime()

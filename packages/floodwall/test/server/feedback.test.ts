@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bbr, bulkhead, type Gate, gate, type Layer, pipeline, Rejection, rateLimit } from 'floodwall'
@@ -156,6 +156,38 @@ describe('a body that is refused unread', () => {
     if (!socket.closed) await once(socket, 'close')
   })
 
+  test.each([
+    ['the server drains', (edge: ServerEdge) => void edge.close()],
+    [
+      'connections are too many',
+      (edge: ServerEdge) => void ((edge as unknown as { intake: { places: number } }).intake.places = 0),
+    ],
+  ])('a small one that is still on its way, when %s: the connection ends, and is not reset', async (_, prepare) => {
+    await using server = await serving(() => {})
+    const p = pipeline('door', [gate(new Closed())])
+    const edge = new ServerEdge(p, { connections: server.server })
+    server.server.removeAllListeners('request')
+    server.server.on('request', (request, response) => edge.serve(request, response, request, { proceed: () => {} }))
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+    let text = ''
+    let error: Error | undefined
+    socket.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+    socket.on('error', (fault) => (error = fault))
+    await once(socket, 'connect')
+    prepare(edge)
+    socket.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 100000\r\n\r\n${'x'.repeat(40_000)}`)
+    await once(socket, 'end')
+    expect(text).toMatch(/HTTP\/1.1 503 .*\r\nconnection: close\r\n/is)
+    for (let i = 0; i < 6; i++) {
+      socket.write('x'.repeat(10_000))
+      await sleep(5)
+    }
+    socket.end()
+    if (!socket.closed) await once(socket, 'close').catch(() => {})
+    expect(error).toBeUndefined()
+    await edge.close()
+  })
+
   test('a client that never stops sending is cut off', async () => {
     await using server = await serving(refusing())
     const { socket, text } = raw(server.port, 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000000\r\n\r\n')
@@ -189,8 +221,25 @@ describe('answers are written once', () => {
     expect(answers.of('overloaded', 1499.2, false)).toBe(answers.of('overloaded', 1500, false))
     expect(answers.of('overloaded', 0, true)).not.toBe(first)
     const kept = new Set(Array.from({ length: 10_000 }, (_, i) => answers.of('rate', i, false)))
-    expect(kept.size).toBe(10_000)
-    expect((answers as unknown as { kept: Map<string, unknown> }).kept.size).toBeLessThanOrEqual(256)
+    // 0 to 100, and 90 for each factor of ten.
+    expect(kept.size).toBe(101 + 90 + 90)
+    for (const code of ['rate', 'overloaded', 'full'] as const) {
+      for (let ms = 0; ms < 1e7; ms += 997) answers.of(code, ms, false)
+    }
+    expect((answers as unknown as { kept: Map<string, unknown> }).kept.size).toBeLessThanOrEqual(512)
+  })
+
+  test('a flood whose times of another try are spread is answered from the stock; no time is shorter than it was', () => {
+    const answers = new Answers('problem')
+    const said = new Set<unknown>()
+    for (let i = 0; i < 10_000; i++) {
+      const ms = 1000 + ((i * 7919) % 119_000)
+      const answer = answers.of('overloaded', ms, false)
+      said.add(answer)
+      const { retryAfterMs } = JSON.parse(answer.body) as { retryAfterMs: number }
+      expect(retryAfterMs >= ms && retryAfterMs < ms * 1.1).toBe(true)
+    }
+    expect(said.size).toBe(90 + 90 + 3)
   })
 
   test('with the time of another try in header and body', async () => {

@@ -1,12 +1,13 @@
-import { once } from 'node:events'
+import cluster from 'node:cluster'
+import { EventEmitter, once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, Socket } from 'node:net'
 import { type Gate, gate, pipeline, Rejection } from 'floodwall'
 import { protect } from 'floodwall/http'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { AcceptProbe } from '../../src/server/accept-probe.ts'
-import { Intake } from '../../src/server/intake.ts'
+import { Intake, intakeOf } from '../../src/server/intake.ts'
 import { Signals } from '../../src/server/signals/index.ts'
 import { ask, oneConnection, until } from '../adapters/client.ts'
 import { Machine } from './signals/support/machine.ts'
@@ -88,14 +89,19 @@ describe('new connections', () => {
     expect(h.intake.crowded).toBe(false)
     h.look(1, 130)
     expect([server.maxConnections, h.intake.crowded]).toEqual([3, true])
-    // It is neither too much nor too little.
+    // It is neither too much nor too little, and all are taken: room for somebody else.
     h.look(1, 100)
-    expect(server.maxConnections).toBe(3)
+    expect([server.maxConnections, h.intake.crowded]).toEqual([5, false])
+    expect((await knock(h.port)).taken).toBe(true)
+    h.look(1, 100)
+    expect([server.maxConnections, h.intake.crowded]).toEqual([7, false])
+    // There is room.
+    h.look(1, 100)
+    expect(server.maxConnections).toBe(7)
     // It turns away so many that it has nothing to do.
     server.emit('drop', {})
     h.look(1, 100, 50)
-    expect([h.intake.shedding, server.maxConnections, h.intake.crowded]).toEqual([true, 5, false])
-    expect((await knock(h.port)).taken).toBe(true)
+    expect([h.intake.shedding, server.maxConnections, h.intake.crowded]).toEqual([true, 11, false])
     for (const { socket } of knocks) socket.destroy()
   })
 
@@ -151,6 +157,31 @@ describe('new connections', () => {
   })
 })
 
+test('two edges on one server have one intake: its limit is taken once, and comes back with the last', async () => {
+  const world = new VirtualRuntime()
+  using machine = new Machine()
+  const signals = new Signals(world, machine)
+  using _ = { [Symbol.dispose]: signals.hold() }
+  const server = createServer()
+  server.maxConnections = 77
+  const [a, b] = [intakeOf(server, signals, world.env('a')), intakeOf(server, signals, world.env('b'))]
+  for (let i = 0; i < 4; i++) {
+    signals.touch()
+    a.refused(125)
+    b.refused(125)
+    world.advance(250)
+  }
+  expect([a.shedding, b.shedding, server.maxConnections]).toEqual([true, true, 1])
+  a.close()
+  // Still.
+  expect([b.shedding, server.maxConnections]).toEqual([true, 1])
+  b.close()
+  expect([server.maxConnections, server.listenerCount('drop')]).toEqual([77, 0])
+  const next = intakeOf(server, signals, world.env('next'))
+  expect([next === a, next.shedding, server.listenerCount('drop')]).toEqual([false, false, 1])
+  next.close()
+})
+
 /** Refuses, and takes its time. */
 class Dear implements Gate {
   readonly kind = 'dear'
@@ -186,9 +217,11 @@ test('a flood of refusals over real connections: who is refused is told to close
       )
     }
   }
-  const floods = Promise.all(Array.from({ length: 8 }, flood))
   // One connection that is never refused, for which the flood must leave room: it sends nothing.
+  const taken = once(server, 'connection')
   const still = connect(port, '127.0.0.1')
+  await taken
+  const floods = Promise.all(Array.from({ length: 8 }, flood))
   await until(() => intake().times === 1 && failed > 0 && told.has('close'), 15_000)
   expect(still.destroyed).toBe(false)
   flooding = false
@@ -257,7 +290,91 @@ describe('how long connections wait to be taken', () => {
   })
 })
 
+describe('a probe that does not come', () => {
+  /** Two that share a port as processes do: one is asked, the other takes all; `here` has a connection every 20 ms. */
+  async function shared() {
+    const world = new VirtualRuntime()
+    const other = createServer()
+    await once(other.listen(0, '127.0.0.1'), 'listening')
+    const here = new EventEmitter()
+    let turns = 0
+    const probe = new AcceptProbe(Object.assign(here, { address: () => other.address() }) as never, world, () => turns)
+    return {
+      ...{ world, other, probe, waited: () => probe.waitedMs(world.now()) },
+      /** So long. */
+      busy(ms: number) {
+        for (let t = 0; t < ms; t += 20) {
+          world.advance(20)
+          turns++
+          here.emit('connection', new Socket())
+        }
+      },
+      async [Symbol.asyncDispose]() {
+        probe.close()
+        other.close()
+        await once(other, 'close')
+      },
+    }
+  }
+
+  test('since another process took it counts nothing after 3 s, and none is sent for a minute', async () => {
+    await using h = await shared()
+    const came = once(h.other, 'connection') as Promise<[Socket]>
+    h.busy(200)
+    expect(h.probe.sent).toBe(1)
+    const [taken] = await came
+    await until(() => probeOf(h.probe)?.connecting === false)
+    h.busy(2000)
+    expect(h.waited()).toBeGreaterThan(1900)
+    const over = once(taken, 'close')
+    taken.resume()
+    h.busy(1000)
+    expect([h.waited(), h.probe.sent]).toEqual([0, 1])
+    await over
+    h.busy(55_000)
+    expect([h.waited(), h.probe.sent, h.world.timers]).toEqual([0, 1, 0])
+    h.busy(6000)
+    expect(h.probe.sent).toBeGreaterThan(1)
+  })
+
+  test('and is closed there has ended', async () => {
+    await using h = await shared()
+    h.other.on('connection', (socket) => socket.end('HTTP/1.1 408 Request Timeout\r\n\r\n'))
+    h.busy(200)
+    await until(() => takenOf(h.probe))
+    expect([h.probe.sent, h.waited(), h.world.timers]).toEqual([1, 0, 0])
+  })
+
+  test('into a queue that lets nobody in is given up after a second', async () => {
+    await using h = await shared()
+    h.busy(200)
+    // The real loop has had no turn: it has not been let in.
+    h.busy(1100)
+    expect(h.waited()).toBeLessThan(300)
+    h.busy(10_000)
+    expect(h.waited()).toBeLessThanOrEqual(1000)
+    expect(h.probe.sent).toBeGreaterThan(5)
+  })
+
+  test('is not sent by the worker of a cluster', async () => {
+    await using h = await shared()
+    const { isWorker } = cluster
+    const role = cluster as { isWorker: boolean }
+    try {
+      role.isWorker = true
+      h.busy(5000)
+      expect([h.probe.sent, h.waited()]).toEqual([0, 0])
+    } finally {
+      role.isWorker = isWorker
+    }
+  })
+})
+
 /** The probe has been taken. */
 function takenOf(probe: AcceptProbe): boolean {
-  return (probe as unknown as { probe?: Socket }).probe === undefined
+  return probeOf(probe) === undefined
+}
+
+function probeOf(probe: AcceptProbe): Socket | undefined {
+  return (probe as unknown as { probe?: Socket }).probe
 }

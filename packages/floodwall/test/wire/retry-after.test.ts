@@ -55,6 +55,21 @@ describe('C20: Retry-After', () => {
 })
 
 describe('HTTP dates', () => {
+  test.each([
+    ['Fri, 30 Jun 2017 23:59:60 GMT', Date.UTC(2017, 6, 1)],
+    ['Sat, 31 Dec 2016 23:59:60 GMT', Date.UTC(2017, 0, 1)],
+    ['Sat, 31 Dec 2016 23:59:61 GMT', undefined],
+    ['Sat, 31 Dec 2016 23:58:60 GMT', undefined],
+    ['Sat, 31 Dec 2016 22:59:60 GMT', undefined],
+    ['Wed, 32 Oct 2026 23:59:60 GMT', undefined],
+    ['Wed, 32 Oct 2026 07:28:60 GMT', undefined],
+    ['Wed, 00 Oct 2026 23:59:60 GMT', undefined],
+    ['Wed, 00 Oct 2026 07:28:00 GMT', undefined],
+    ['Wed, 31 Sep 2026 07:28:00 GMT', undefined],
+  ])('%s: a leap second ends a day, and a day is one of its month', (text, at) => {
+    expect(readHttpDate(text, NOW)).toBe(at)
+  })
+
   const at = Date.UTC(1994, 10, 6, 8, 49, 37)
 
   test.each(['Sun, 06 Nov 1994 08:49:37 GMT', 'Sunday, 06-Nov-94 08:49:37 GMT', 'Sun Nov  6 08:49:37 1994'])(

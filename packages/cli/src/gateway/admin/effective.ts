@@ -14,13 +14,15 @@ const USERINFO = /\/\/[^\s/@]+@/g
 const SECRET = /auth|cookie|token|secret|password|passwd|credential|api-?key|session/i
 
 export function effective(config: Config): object {
-  const { listen, tls, admin, clusters, trust, forwarded, routes, limits, drainMs, drainDelayMs, accessLog } = config
+  const { listen, tls, admin, clusters, trust, criticalPlus, forwarded, routes } = config
+  const { limits, drainMs, drainDelayMs, accessLog } = config
   return plain({
     listen: showAddress(listen),
     tls: tls === undefined ? undefined : tlsShown(tls),
     admin: { at: showPlace(admin.place), token: admin.token !== undefined, hosts: admin.hosts },
     clusters: Object.fromEntries(clusters.map((cluster) => [cluster.name, clusterShown(cluster)])),
     trust: trust.ranges,
+    criticalPlus: criticalPlus.ranges,
     forwarded,
     routes: routes.map(routeShown),
     limits,

@@ -22,12 +22,13 @@ export function inspect(gateway: Gateway): object {
     },
     reload: reloads.inspect(),
     certificates: front.certificates?.inspect() ?? [],
-    routes: site.routes.map(({ id, config, telemetry: { requests, latency, sentBytes }, pipeline }) => ({
+    routes: site.routes.map(({ id, config, telemetry: { requests, latency, sentBytes, retries }, pipeline }) => ({
       id,
       cluster: config.cluster,
       requests: requests.byStatus(),
       sentBytes,
       latencyMs: latency.snapshot(),
+      retryShare: retries.share(performance.now()),
       pipeline: pipeline.inspect(),
     })),
     clusters: site.clusters.map(({ name, upstreams, pipeline }) => ({

@@ -1,3 +1,4 @@
+import { RetryShare } from 'floodwall/server'
 import { Histogram } from 'floodwall/stats'
 import { type Cause, causes } from '../exchange/failures.ts'
 import { KeptBytes } from '../exchange/kept-bytes.ts'
@@ -45,6 +46,8 @@ export class RouteTelemetry {
   readonly requests: RequestCounts = new RequestCounts()
   /** From the head of the request to the end of the answer. */
   readonly latency: Histogram = new Histogram()
+  /** How much of what trusted callers send was tried before. */
+  readonly retries: RetryShare = new RetryShare()
   /** Of the bodies of answers. */
   sentBytes = 0
 

@@ -57,8 +57,9 @@ export interface Config {
   readonly tls: TlsConfig | undefined
   readonly admin: AdminConfig
   readonly clusters: readonly ClusterConfig[]
-  /** Whose word about requests of others counts. */
+  /** Whose word about requests of others counts, and who of them may name the highest class. */
   readonly trust: Trust
+  readonly criticalPlus: Trust
   /** The way of requests is told in `Forwarded`, too. */
   readonly forwarded: boolean
   /** The first that fits is taken. */
@@ -104,6 +105,7 @@ export const gatewayOptions = v.strictObject({
   balance: balanceEntry,
   upstreamTls: v.optional(upstreamTlsOptions),
   trust: v.optional(trustOptions, []),
+  criticalPlus: v.optional(trustOptions, []),
   forwarded: v.optional(v.boolean('true or false'), false),
   limits: v.optional(limitOptions, {}),
   drain: v.optional(span, '10s'),
@@ -148,13 +150,14 @@ export function configOf(flags: Flags, reading: Reading = new Reading()): Config
   if (settings === undefined || admin === undefined || faults.issues.length > 0) {
     throw new Misconfigured(faults.issues.flatMap((issue) => faultOf(issue, fromFlags, document)))
   }
-  const { listen, trust, forwarded, limits, drain, drainDelay, accessLog } = settings
+  const { listen, trust, criticalPlus, forwarded, limits, drain, drainDelay, accessLog } = settings
   return {
     listen,
     tls,
     admin,
     clusters,
     trust,
+    criticalPlus,
     forwarded,
     routes,
     limits,

@@ -1,13 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { answered, type Call, failed, type Outcome, type Verdict } from 'floodwall'
-import { names, verdictOfStatus } from 'floodwall/wire'
+import { answered, type Call, failed, type Outcome, refused, type Verdict } from 'floodwall'
+import { verdictOfStatus } from 'floodwall/wire'
 import type { Dispatcher } from 'undici'
-import { isFramed, ResponseHead, retryAfterMs } from '../heads/response-head.ts'
+import { bodiless, isFramed, linesIn, ResponseHead } from '../heads/response-head.ts'
 import type { Connection } from '../upstreams/connection.ts'
 import type { Rider } from '../upstreams/connections.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import type { Exchange } from './exchange.ts'
 import { BadAnswer, broken, causeOf, GivenUp, notValid, verdictOfCause } from './failures.ts'
+import { tooLate } from './margin.ts'
+import { wishOf } from './wish.ts'
 
 // One request to one upstream: what undici calls back, and what the pipeline is told.
 //
@@ -27,9 +29,6 @@ const ANSWERED = 2
 /** This is the answer that the client gets. */
 const RELAYED = 3
 const OVER = 4
-
-/** These have no body, and a length is about another answer. */
-const bodiless = (status: number): boolean => status === 204 || status === 304
 
 const badAnswer = new BadAnswer('the answer is not one that can be passed on')
 const nothing: IncomingHttpHeaders = Object.freeze({})
@@ -76,7 +75,8 @@ export class Attempt implements Rider {
     // Interim answers say nothing about the outcome. But nobody has asked for another protocol.
     if (status < 200 && status >= 100 && status !== 101) return
     // undici ends the connection when we throw, and tells onResponseError.
-    if (status < 200 || !isFramed(headers) || linesIn(controller) > this.upstream.mostHeaderLines) throw badAnswer
+    if (status < 200 || !isFramed(headers) || linesIn(controller.rawHeaders) > this.upstream.mostHeaderLines)
+      throw badAnswer
     this.status = status
     this.headers = headers
     this.state = HEAD
@@ -207,6 +207,16 @@ export class Attempt implements Rider {
     this.answer()
   }
 
+  /** @internal True when the time went by while it waited for the client's body: then it is over. */
+  isLate(): boolean {
+    const late = tooLate(this.call)
+    if (late === undefined) return false
+    this.state = OVER
+    this.upstream.ended()
+    this.done(refused(late))
+    return true
+  }
+
   /** @internal Nobody waits for anything of it. */
   get isOver(): boolean {
     return this.state === OVER
@@ -218,7 +228,8 @@ export class Attempt implements Rider {
    */
   private get isStale(): boolean {
     const { connection } = this
-    return connection !== null && connection.served > 0 && !connection.heard && this.exchange.repeatable
+    if (connection === null || connection.served === 0 || connection.heard) return false
+    return this.exchange.repeatable && tooLate(this.call) === undefined
   }
 
   private redo(): void {
@@ -242,12 +253,13 @@ export class Attempt implements Rider {
 
   private answer(): void {
     this.state = ANSWERED
-    const { status } = this
-    if (status < 429) return this.done(answered(this))
-    const pause = status === 429 || status === 503 ? retryAfterMs(this.headers) : undefined
-    this.verdict = verdictOfStatus(status, pause !== undefined && pause > 0)
+    const { status, first } = this
+    if (status < 400) return this.done(answered(this))
+    const body = first === null || !this.whole ? null : [first, ...(this.more ?? [])]
     // The server's own word: it knows better than our budget.
-    this.done(answered(this, this.verdict, pause, this.headers[names.retry] === 'no'))
+    const { retryAfterMs, noRetry } = wishOf(this.headers, body)
+    this.verdict = verdictOfStatus(status, retryAfterMs > 0 || noRetry)
+    this.done(answered(this, this.verdict, retryAfterMs, noRetry && this.verdict !== 'success'))
   }
 
   protected fail(error: Error): void {
@@ -277,10 +289,6 @@ export class Attempt implements Rider {
     this.first = null
     this.more = null
   }
-}
-
-function linesIn({ rawHeaders }: Dispatcher.DispatchController): number {
-  return Array.isArray(rawHeaders) ? rawHeaders.length / 2 : 0
 }
 
 function goOn(attempt: Attempt): void {

@@ -1,5 +1,6 @@
-import type { Call, Done, Layer, Next, Policy } from 'floodwall'
+import { type Call, type Done, type Layer, type Next, type Policy, refused } from 'floodwall'
 import type { Exchange } from './exchange.ts'
+import { tooLate } from './margin.ts'
 
 // The two ends of the gateway's pipeline. They see to it that an end at one side is heard at the other.
 
@@ -18,7 +19,10 @@ class Client implements Policy {
   }
 }
 
-/** Innermost: a call that was cancelled ends its attempt. `call.signal` would say it, too, for 2.3 us a call on Node 20; this costs a closure. */
+/**
+ * Innermost: a call that has no time left is not sent, and one that was cancelled ends its attempt. `call.signal` would say that, too, for
+ * 2.3 us a call on Node 20; this costs a closure.
+ */
 class Wire implements Policy {
   readonly kind = 'wire'
   readonly path: string
@@ -28,6 +32,8 @@ class Wire implements Policy {
   }
 
   run(call: Call, next: Next, done: Done): void {
+    const late = tooLate(call)
+    if (late !== undefined) return done(refused(late))
     next(call, (outcome) => {
       if (call.cancelled) (call.data as Exchange).abandon(call, outcome.error as Error)
       done(outcome)

@@ -114,7 +114,7 @@ export class Exchange {
 
   /** @internal `redo`: its connection was closed under it. */
   send(attempt: Attempt, redo = false): void {
-    if (attempt.isOver) return
+    if (attempt.isOver || (!redo && attempt.isLate())) return
     const { upstream } = attempt
     const options = sendingTo(attempt, this)
     if (redo) upstream.redo(options, attempt)
@@ -136,7 +136,7 @@ export class Exchange {
     }
     if (this.over) return chosen?.drop('ignored')
     this.chosen = chosen
-    this.spent = outcome.noRetry && this.peer.trusted
+    this.spent = this.peer.trusted && (outcome.noRetry || this.route.isFlooded(outcome))
     this.body?.release()
     if (chosen === null) this.answer(problemOf(outcome, this.spent), retryAfterOf(outcome, this.spent), outcome)
     else chosen.relay()

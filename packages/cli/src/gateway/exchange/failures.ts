@@ -125,6 +125,11 @@ const exhausted: Problem = new Problem(
   'The server behind this gateway was asked as often as it may be: do not retry.',
   { code: 'overloaded_do_not_retry', lines: [names.retry, 'no'] },
 )
+/** The same, for who is refused where too much is tried again already. */
+const flooded: Problem = new Problem('rejected', 'Much of what comes was tried before: do not retry.', {
+  code: 'overloaded_do_not_retry',
+  lines: [names.retry, 'no'],
+})
 export const malformed: Problem = new Problem('bad-request', 'The request is not valid HTTP.', { closing: true })
 export const tooLong: Problem = new Problem('body-too-large', 'The body of the request is larger than it may be.', {
   closing: true,
@@ -134,8 +139,8 @@ const rejected = new Map<string, Problem>()
 
 /** What the caller is told when there is no answer to pass on. `spent`: it shall not try again. */
 export function problemOf(outcome: Outcome<unknown>, spent: boolean): Problem {
-  if (spent) return exhausted
   const { rejection, error } = outcome
+  if (spent) return rejection === undefined || outcome.noRetry ? exhausted : flooded
   if (rejection !== undefined) return problemOfReason(rejection.reason)
   if (isTimeout(error)) return error.code === 'deadline' ? late : slow
   return problemByCause[causeOf(error)]

@@ -2,8 +2,10 @@ import type { Call } from 'floodwall'
 import { knownStanding, names, timeoutAliases, writeCohort, writeGrpcTimeout } from 'floodwall/wire'
 import type { Dispatcher } from 'undici'
 import type { RequestHead } from '../heads/request-head.ts'
+import type { Route } from '../routes/route.ts'
 import type { Attempt } from './attempt.ts'
 import type { Exchange } from './exchange.ts'
+import { MARGIN_MS } from './margin.ts'
 
 /** What undici is told of one try. */
 export function sendingTo({ call, upstream }: Attempt, exchange: Exchange): Dispatcher.DispatchOptions {
@@ -13,7 +15,7 @@ export function sendingTo({ call, upstream }: Attempt, exchange: Exchange): Disp
   return {
     path: upstream.base + head.path,
     method: head.method,
-    headers: route.config.propagate ? told(head, call) : head.lines,
+    headers: route.config.propagate ? told(head, call, route) : head.lines,
     body: body === null ? null : body.content(),
     upgrade: offer === null ? null : offer.protocol,
     headersTimeout: idleMs,
@@ -21,18 +23,18 @@ export function sendingTo({ call, upstream }: Attempt, exchange: Exchange): Disp
   }
 }
 
-/** Taken off what is left: the server's answer has to come back. */
-const MARGIN_MS = 5
-
-/** The lines, with what this try has left and the how-manieth it is. */
-function told(head: RequestHead, call: Call): string[] {
+/** The lines, with what this try has left, the how-manieth it is, and how often this route tries at all. */
+function told(head: RequestHead, call: Call, route: Route): string[] {
   const { attempt, deadline } = call
   const { lines, said } = head
   const cohort = knownStanding(call)
-  if (deadline === Number.POSITIVE_INFINITY && attempt === 0 && cohort === undefined) return lines
+  const attempts = route.attemptsText(call.now)
+  const timeless = deadline === Number.POSITIVE_INFINITY
+  if (timeless && attempt === 0 && cohort === undefined && attempts === undefined) return lines
   const all = lines.slice()
   if (cohort !== undefined) all.push(names.cohort, writeCohort(cohort))
-  if (deadline !== Number.POSITIVE_INFINITY) {
+  if (!timeless) {
+    // Who had less was not to be sent; the clock may have moved on since.
     const left = Math.max(1, Math.floor(call.remainingMs - MARGIN_MS))
     all.push(names.timeout, String(left))
     for (const name of said.aliases) {
@@ -40,5 +42,6 @@ function told(head: RequestHead, call: Call): string[] {
     }
   }
   if (attempt > 0) all.push(names.attempt, String(attempt))
+  if (attempts !== undefined) all.push(names.attempts, attempts)
   return all
 }

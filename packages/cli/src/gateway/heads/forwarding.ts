@@ -23,6 +23,8 @@ export interface Sender {
   /** The connection speaks TLS. */
   readonly secure: boolean
   readonly trusted: boolean
+  /** Trusted, and may name the highest class. */
+  readonly criticalPlus: boolean
   /** True for an address that is trusted. */
   readonly trusts: (address: string) => boolean
 }

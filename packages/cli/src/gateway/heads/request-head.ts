@@ -187,7 +187,10 @@ export class RequestHead {
           if (sender.trusted) (claims ??= new Claims()).add(name, value, role)
           break
         case CONTROL:
-          if (sender.trusted && (steering ??= new Steering()).add(name, value)) lines.push(name, value)
+          if (sender.trusted) {
+            const passed = (steering ??= new Steering(sender.criticalPlus)).add(name, value)
+            if (passed !== undefined) lines.push(name, passed)
+          }
           break
         case REQUEST_ID:
           id = isRequestId(value) ? value : ''

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { readRetryAfter } from 'floodwall/wire'
 import { CONNECTION, CONTROL, LENGTH, namedBy, PASS, RETRY_AFTER, removeNamed, responseNames } from './header-names.ts'
 
 // What the caller gets of the upstream's head. The same rules as for requests: what speaks about the connection between the gateway and the
@@ -67,6 +66,14 @@ export function isFramed(headers: IncomingHttpHeaders): boolean {
   return coding === undefined || coding === 'chunked' || String(coding).toLowerCase() === 'chunked'
 }
 
+/** These have no body, and a length is about another answer. */
+export const bodiless = (status: number): boolean => status === 204 || status === 304
+
+/** How many lines undici has seen. */
+export function linesIn(raw: unknown): number {
+  return Array.isArray(raw) ? raw.length / 2 : 0
+}
+
 /** More than this is no trailer section. */
 const MOST_TRAILERS = 100
 
@@ -93,12 +100,4 @@ export function trailersOf(trailers: IncomingHttpHeaders, trusted: boolean): [na
   const pairs: [string, string][] = []
   for (let i = 0; i < lines.length; i += 2) pairs.push([lines[i] as string, lines[i + 1] as string])
   return pairs
-}
-
-/** Longest pause that an upstream may ask for: a hostile or mistaken one must not silence a caller for ever. */
-const LONGEST_PAUSE_MS = 300_000
-
-/** What `Retry-After` asks for, in milliseconds, at most five minutes; 0 when it does not ask, or not in one of the ways of RFC 9110. */
-export function retryAfterMs({ 'retry-after': value, date }: IncomingHttpHeaders): number {
-  return value === undefined ? 0 : Math.min(readRetryAfter(value, Date.now(), date), LONGEST_PAUSE_MS)
 }

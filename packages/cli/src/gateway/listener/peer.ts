@@ -9,7 +9,7 @@ import { Intake } from './intake.ts'
 import { packetOn, writingOn } from './node-internals.ts'
 import { Pace } from './pace.ts'
 import { reset } from './reset.ts'
-import type { Trust } from './trust.ts'
+import type { Believed } from './trust.ts'
 
 // Who is at the other end of a connection, and is he still with us?
 //
@@ -48,6 +48,8 @@ export class Peer implements Sender {
   readonly address: string
   /** What it says about a request's way and name is believed. */
   readonly trusted: boolean
+  /** Trusted, and may call its calls `CRITICAL_PLUS`. */
+  readonly criticalPlus: boolean
   readonly trusts: (address: string) => boolean
   /** The last answer on this connection is written, or on its way. */
   closing = false
@@ -70,7 +72,7 @@ export class Peer implements Sender {
   private writtenSince = 0
 
   /** `carrier`: the TCP connection, which in TLS is another object. */
-  constructor(socket: Socket, trust: Trust, carrier: Socket = socket) {
+  constructor(socket: Socket, { trust, criticalPlus }: Believed, carrier: Socket = socket) {
     this.socket = socket
     this.carrier = carrier
     this.intake = new Intake(socket)
@@ -81,6 +83,7 @@ export class Peer implements Sender {
     this.address = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress
     this.trusts = trust.holds
     this.trusted = trust.holds(this.address)
+    this.criticalPlus = this.trusted && criticalPlus.holds(this.address)
   }
 
   /** True while an answer is due on this connection. */

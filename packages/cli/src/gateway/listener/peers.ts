@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { Peer, type PeerLimits } from './peer.ts'
-import type { Trust } from './trust.ts'
+import type { Believed } from './trust.ts'
 
 const SWEEP_MS = 1000
 
@@ -8,13 +8,13 @@ const SWEEP_MS = 1000
 export class Peers {
   limits: PeerLimits
   /** Of connections that are still to come. */
-  trust: Trust
+  believed: Believed
   private readonly bySocket = new Map<Socket, Peer>()
   private readonly timer: NodeJS.Timeout
 
-  constructor(limits: PeerLimits, trust: Trust) {
+  constructor(limits: PeerLimits, believed: Believed) {
     this.limits = limits
-    this.trust = trust
+    this.believed = believed
     this.timer = setInterval(() => this.sweep(performance.now()), SWEEP_MS).unref()
   }
 
@@ -28,7 +28,7 @@ export class Peers {
     if (known !== undefined) return known
     // Sockets of TLS would close their side as soon as the client has closed its own.
     socket.allowHalfOpen = true
-    const peer = new Peer(socket, this.trust, carrier)
+    const peer = new Peer(socket, this.believed, carrier)
     this.bySocket.set(socket, peer)
     socket.once('end', () => peer.halfClosed())
     socket.once('close', () => {

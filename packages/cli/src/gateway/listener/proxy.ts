@@ -162,6 +162,8 @@ export class Proxy {
     head.lines.push('x-request-id', id)
     if (peer.certificate !== '') head.lines.push('client-cert', peer.certificate)
     route.apply(head)
+    const { attempt, attempts } = head.said
+    route.telemetry.retries.seen(attempt, attempts, performance.now())
     const exchange = new Exchange(this, id, route, peer, request, response, head)
     peer.add(exchange)
     this.ground.telemetry.inFlight++

@@ -59,6 +59,14 @@ export class Trust {
   }
 }
 
+/** Who is believed, and how far. */
+export interface Believed {
+  /** Whose word about requests of others counts. */
+  readonly trust: Trust
+  /** Who of them may name the highest class. */
+  readonly criticalPlus: Trust
+}
+
 /** Whether the first 16 bits of addresses in this range may all be 0. */
 function beginsWithZeros(address: string, bits: number): boolean {
   const first = Number.parseInt(address.split(':', 1)[0] || '0', 16)

@@ -1,14 +1,19 @@
-import { type Layer, type Pipeline, pipeline } from 'floodwall'
+import { type Layer, type Outcome, type Pipeline, pipeline } from 'floodwall'
 import type { ProcessSignals } from 'floodwall/server'
+import { writeAttempts } from 'floodwall/wire'
 import { RouteTelemetry } from '../admin/telemetry.ts'
 import type { Limits } from '../config/limits.ts'
 import type { RouteConfig } from '../config/route-options.ts'
 import { client } from '../exchange/edges.ts'
+import { isFlooded } from '../exchange/retries.ts'
 import type { RequestHead } from '../heads/request-head.ts'
 import type { PeerLimits } from '../listener/peer.ts'
 import type { UpstreamCluster } from '../upstreams/cluster.ts'
 import { edit, noEdits } from './header-edits.ts'
 import type { StaticLane } from './static-lane.ts'
+
+/** To add up a window for each request would be more work than it is worth. */
+const HISTOGRAM_SERVES_MS = 100
 
 const none: ReadonlyMap<string, string> = new Map()
 
@@ -20,6 +25,9 @@ export class Route {
   readonly config: RouteConfig
   /** It wants to know how long requests have waited for the loop. */
   readonly guarded: boolean
+  private readonly retries: boolean
+  private attempts: string | undefined
+  private attemptsReadAt = Number.NEGATIVE_INFINITY
   private readonly apis = new Map<string, string>()
 
   private constructor(config: RouteConfig, made: Pipeline, telemetry: RouteTelemetry) {
@@ -28,6 +36,7 @@ export class Route {
     this.pipeline = made
     this.telemetry = telemetry
     this.guarded = config.layers.some(({ kind }) => kind === 'overload')
+    this.retries = config.layers.some(({ kind }) => kind === 'retry')
   }
 
   static of(config: RouteConfig, cluster: UpstreamCluster, lane: StaticLane, signals: ProcessSignals): Route {
@@ -40,6 +49,20 @@ export class Route {
     if (!this.guarded) return undefined
     const layer = this.pipeline.find('overload') as { levelText?(): string } | undefined
     return layer?.levelText?.()
+  }
+
+  /** How many of the last seconds' requests were first tries, second tries ...; undefined where it does not try again. */
+  attemptsText(now: number): string | undefined {
+    if (!this.retries || now - this.attemptsReadAt < HISTOGRAM_SERVES_MS) return this.attempts
+    this.attemptsReadAt = now
+    const layer = this.pipeline.find('retry') as { tries?(now: number): readonly number[] } | undefined
+    this.attempts = writeAttempts(layer?.tries?.(now) ?? [])
+    return this.attempts
+  }
+
+  /** What was refused like this shall not be tried again by anybody. */
+  isFlooded(outcome: Outcome<unknown>): boolean {
+    return isFlooded(outcome, this.telemetry.retries, performance.now())
   }
 
   /** A name for the requests of one method. The methods are those that the parser knows. */

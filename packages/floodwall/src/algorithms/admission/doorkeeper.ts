@@ -7,6 +7,7 @@ import { OPEN } from './level.ts'
 import { Pace } from './pace.ts'
 import { highest, type Pressure } from './pressure.ts'
 import { COHORTS, placeOf } from './priority.ts'
+import { Share } from './share.ts'
 import { Surge } from './surge.ts'
 
 // May this one come in, must it wait, and for how long is that of use?
@@ -17,7 +18,7 @@ import { Surge } from './surge.ts'
 //
 // 4 workers of 20 ms, give or take a half: target 27 ms. Four times the load: who is admitted has waited 55 ms at the most.
 //
-// Invariant: inFlight counts begun minus ended; a call that finds nothing running and nobody waiting, and has not waited itself, is admitted,
+// Invariant: inFlight counts begun minus ended, `inside` those of them whose answer has not begun; a call that finds nobody inside and nobody waiting, and has not waited itself, is admitted,
 // unless a higher class was refused in the last 100 ms.
 
 /** The answers. */
@@ -48,8 +49,8 @@ const LOOP_MS = 5
 const STANDS_MS = 100
 /** Signals are asked so often. */
 const LOOK_EVERY_MS = 100
-/** What signals leave at the least: with nothing admitted nothing would be learned. */
-const LEAST_SHARE = 0.05
+/** Windows end when calls come. After so long without any, what the last one has found is out of date. */
+const SILENCE_MS = 5 * LONGEST_WINDOW_MS
 
 export interface DoorkeeperSettings {
   /** 0: twice the service time, as measured. */
@@ -60,10 +61,12 @@ export interface DoorkeeperSettings {
 }
 
 export class Doorkeeper {
-  settings: DoorkeeperSettings
+  private settings: DoorkeeperSettings
   readonly knee: Knee
   readonly classes = new ByClass()
   inFlight = 0
+  /** Those of them whose answer is only being sent: the limit was learned without them. */
+  bodies = 0
   /** Of those that ran: with success, and all. */
   good = 0
   ran = 0
@@ -76,9 +79,10 @@ export class Doorkeeper {
   private done = 0
   private entered = 0
   private atOnce = 0
-  /** What signals leave of the load: 1 when nothing is wrong. */
-  private share = 1
+  /** What signals leave of the load. */
+  private readonly share = new Share()
   private lookAgainAt = Number.NEGATIVE_INFINITY
+  private seenAt = Number.NEGATIVE_INFINITY
   private on = false
   /** Of the call that was refused last by its level. */
   lastPlace = 0
@@ -86,6 +90,12 @@ export class Doorkeeper {
   constructor(settings: DoorkeeperSettings) {
     this.settings = settings
     this.knee = new Knee(settings.limits)
+  }
+
+  /** What was learned stays. */
+  reconfigure(settings: DoorkeeperSettings): void {
+    this.settings = settings
+    this.knee.limitTo(settings.limits.most)
   }
 
   get level(): number {
@@ -97,8 +107,18 @@ export class Doorkeeper {
     return this.on
   }
 
+  /** For people: as of the last calls that came, if that is not long ago. */
+  isOverloaded(now: number): boolean {
+    return this.on && now - this.seenAt < SILENCE_MS
+  }
+
+  /** Those who count for the limit: answers that are being sent have as many places of their own as calls may have at the most. */
+  get inside(): number {
+    return this.inFlight - Math.min(this.bodies, this.settings.limits.most)
+  }
+
   get free(): boolean {
-    return this.inFlight < this.knee.limit
+    return this.inside < this.knee.limit
   }
 
   /** The delay that is aimed at under overload, in milliseconds; 0 while nothing is known. */
@@ -138,16 +158,19 @@ export class Doorkeeper {
   ): number {
     const { pace, surge, knee } = this
     pace.seen(now, waitedMs)
+    this.seenAt = now
     const { perMs } = pace
     const isFree = lined === 0 && this.free
     this.standing.record(waitedMs, now)
     const late = waitedMs > LOOP_MS && waitedMs > AT_ONCE * knee.baseMs
     const unseen = late ? (this.standing.value(now) ?? 0) * perMs : 0
-    const backlog = lined + unseen + Math.max(0, this.inFlight - knee.limit)
+    const backlog = lined + unseen + Math.max(0, this.inside - knee.limit)
     // Where nobody waits here, it is not a limit that has still to grow that makes them wait.
-    surge.arrive(now - waitedMs, !isFree || late, backlog, perMs, knee.settled || lined === 0, standsFor, now)
+    const waits = !isFree || late
+    const asked = surge.on && this.cut.level < OPEN
+    surge.arrive(now - waitedMs, waits || asked, backlog, perMs, knee.settled || lined === 0, standsFor, now)
     if (now >= this.lookAgainAt) this.look(now)
-    const on = surge.on || this.share < 1
+    const on = surge.on || this.share.value < 1
     if (on !== this.on) this.become(on, now)
     if (!on) return isFree ? ADMIT : WAIT
     const age = now - this.since
@@ -158,7 +181,7 @@ export class Doorkeeper {
     const answer = isFree ? ADMIT : WAIT
     if (classes.isLocked(rank, now)) return this.below(place)
     // An idle server refuses nobody.
-    if (isFree && !late && this.inFlight === 0) return ADMIT
+    if (isFree && !late && this.inside === 0) return ADMIT
     if (now < classes.sparedUntil(rank)) return answer
     if (place >= this.cut.level) return this.below(place)
     return waitedMs > LOOP_MS && this.patienceMs(rank, waitedMs) < 0 ? TOO_LATE : answer
@@ -191,12 +214,13 @@ export class Doorkeeper {
     return Math.max(this.targetMs / 4, bound - this.knee.queueMs) - waitedMs
   }
 
-  /** Its work begins, `straight` when it did not wait here; how many run now. */
+  /** Its work begins, `straight` when it did not wait here; how many are inside now. */
   begun(rank: number, straight: boolean, waitedMs: number, now: number): number {
     this.classes.admit(rank, now)
     this.entered++
     if (straight && waitedMs <= AT_ONCE * this.knee.baseMs) this.atOnce++
-    return ++this.inFlight
+    this.inFlight++
+    return this.inside
   }
 
   /** What came of work that ran: `inFlight` as {@link begun} said. `lined` wait here. */
@@ -205,7 +229,7 @@ export class Doorkeeper {
     if (verdict === 'success') this.good++
     this.done++
     // In shadow nobody waits here, but inside.
-    this.pace.end(now, lined > 0 || this.inFlight > this.knee.limit)
+    this.pace.end(now, lined > 0 || this.inside > this.knee.limit)
     this.knee.sample(tookMs, inFlight, verdict)
   }
 
@@ -229,7 +253,7 @@ export class Doorkeeper {
 
   private turn(now: number): void {
     const atOnce = this.entered === 0 ? 1 : this.atOnce / this.entered
-    this.cut.adjust(this.done, atOnce, this.share)
+    this.cut.adjust(this.done, atOnce, this.share.value)
     this.restart(now)
   }
 
@@ -237,14 +261,12 @@ export class Doorkeeper {
   private look(now: number): void {
     this.lookAgainAt = now + LOOK_EVERY_MS
     const { signals } = this.settings
-    if (signals.length === 0 && this.share === 1) return
-    const level = highest(signals, now)
-    if (level > 1) this.share = Math.max(LEAST_SHARE, this.share * (1 - Math.min(0.2, 0.02 + 0.2 * (level - 1))))
-    else this.share = Math.min(1, this.share + 0.02)
+    if (signals.length === 0 && this.share.value === 1) return
+    this.share.look(highest(signals, now), now)
   }
 
   /** For those who tell callers: what is refused now, whether by the level or since a higher class was refused. */
   posted(now: number): number {
-    return this.on ? Math.min(this.cut.level, this.classes.unlocked(now) * COHORTS) : OPEN
+    return this.isOverloaded(now) ? Math.min(this.cut.level, this.classes.unlocked(now) * COHORTS) : OPEN
   }
 }

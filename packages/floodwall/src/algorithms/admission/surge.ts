@@ -7,7 +7,7 @@
 //
 //   begins: 2 against 1, and 4 against 1, sure at 9 (one false alarm in 20,000 arrivals at full load, in millions at nine tenths), while calls wait;
 //           or when BACKLOG calls wait, whatever came: nine tenths with exponential service gets there once in 80,000 arrivals
-//   ends:   0.9 against 1.5, sure at 11
+//   ends:   0.9 against 1.5, sure at 11; or when for a second nobody waited and nobody was refused
 //
 // Four times the load: sure after 5 units, 25 ms of a server that does 200 a second.
 //
@@ -24,6 +24,9 @@ const BACKLOG_AT_FIRST = 256
 const END_ARRIVAL = 0.5108256237659907
 const END_UNIT = 0.6
 const END_AT = 11
+/** Or nobody had to wait for so long, of so many who came: where what can be done is not known, or was found when it was less. */
+const CALM_MS = 1000
+const CALM_CALLS = 20
 
 export class Surge {
   on = false
@@ -35,9 +38,12 @@ export class Surge {
   private batchUntil = Number.NEGATIVE_INFINITY
   /** The present batch is one call, which was met when it came. */
   private exact = true
+  /** In a surge: since when nobody waits, and of how many. */
+  private calmSince = Number.NaN
+  private calm = 0
 
   /**
-   * A call that came into being at `at`. `waits`: it must wait, or has waited; `backlog`: how many do; `perMs`: how many can be done, 0 when
+   * A call that came into being at `at`. `waits`: it must wait, or has waited, or in a surge others are refused for it; `backlog`: how many do; `perMs`: how many can be done, 0 when
    * that is not known; `settled`: the limit has been found;
    * `standsFor` so many calls it counts; `now`: when it was met. True when the answer has changed.
    */
@@ -53,7 +59,9 @@ export class Surge {
     if (at > this.batchUntil) this.batch(at, now)
     const units = at > this.last ? (at - this.last) * perMs : 0
     if (!(at <= this.last)) this.last = at
-    return this.on ? this.maybeEnd(units, standsFor) : this.maybeBegin(units, waits, backlog, perMs, settled)
+    return this.on
+      ? this.maybeEnd(units, waits, standsFor, now)
+      : this.maybeBegin(units, waits, backlog, perMs, settled)
   }
 
   private maybeBegin(units: number, waits: boolean, backlog: number, perMs: number, settled: boolean): boolean {
@@ -81,7 +89,11 @@ export class Surge {
     if (this.steep < 0) this.steep = 0
   }
 
-  private maybeEnd(units: number, standsFor: number): boolean {
+  private maybeEnd(units: number, waits: boolean, standsFor: number, now: number): boolean {
+    // Who has refused others for us would not do so in calm times.
+    if (waits || standsFor > 1) this.calm = 0
+    else if (this.calm++ === 0) this.calmSince = now
+    if (this.calm >= CALM_CALLS && now - this.calmSince >= CALM_MS) return this.turn(false)
     const evidence = this.evidence + units * END_UNIT - END_ARRIVAL * standsFor
     this.evidence = evidence > 0 ? evidence : 0
     return this.evidence >= END_AT && this.turn(false)
@@ -89,6 +101,7 @@ export class Surge {
 
   private turn(on: boolean): true {
     this.on = on
+    this.calm = 0
     this.evidence = this.steep = 0
     return true
   }

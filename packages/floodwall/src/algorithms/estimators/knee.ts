@@ -15,6 +15,9 @@ import { LoadCurve } from './load-curve.ts'
 // It begins with 4 and one more for each success while the limit holds somebody back, until calls take half as long again (slow start). It
 // never lowers the limit to look what would happen. How far the baseline may follow the work is said in `load-curve.ts`.
 //
+// Calls that were dropped lower it where the others are slow as well, or where a quarter is dropped. A few among calls as fast as ever come from
+// somebody else: a rate limit further in, a user who leaves.
+//
 // Invariant: LEAST <= limit <= most; only successes are measurements, only timeouts and overloads are drops.
 
 /** With 1, calls at the limit and calls of a caller who asks one at a time look alike. */
@@ -38,6 +41,9 @@ const FEWER = 0.2
 const FASTER = 0.4
 /** With exponential times a window of 16 says less than this by chance once in six; a full server's, hardly ever. */
 const BETTER = 0.77
+/** This share of drops says too much by itself, on average over some windows: a window is as few as 16 calls. */
+const MANY = 0.25
+const MANY_WEIGHT = 0.3
 
 export interface KneeSettings {
   readonly start: number
@@ -53,7 +59,7 @@ export class Knee implements Estimator {
   /** Milliseconds that calls wait inside, behind each other: as of the last window. */
   queueMs = 0
   private exact: number
-  private readonly most: number
+  private most: number
   private readonly curve = new LoadCurve()
   /** The window: calls, those that began at the limit, their times, what was inside, drops. */
   private calls = 0
@@ -61,6 +67,8 @@ export class Knee implements Estimator {
   private took = 0
   private inside = 0
   private drops = 0
+  /** The share of drops, of the last windows. */
+  private dropped = 0
   /** Of the last window in which the limit was met. */
   private lastInside = 0
   private lastTook = 0
@@ -72,6 +80,12 @@ export class Knee implements Estimator {
   constructor({ start, most }: KneeSettings = NO_SETTINGS) {
     this.most = Math.max(LEAST, most)
     this.exact = Math.min(this.most, Math.max(LEAST, start))
+  }
+
+  /** Another most. */
+  limitTo(most: number): void {
+    this.most = Math.max(LEAST, most)
+    this.exact = Math.min(this.most, this.exact)
   }
 
   get limit(): number {
@@ -116,11 +130,19 @@ export class Knee implements Estimator {
   }
 
   private adjust(calls: number, limited: number, drops: number, took: number, inside: number): void {
-    if (drops > 0) {
-      this.exact = Math.max(LEAST, this.exact * (1 - (0.5 * drops) / calls))
-      this.settled = true
-      return
-    }
+    this.dropped += (drops / calls - this.dropped) * MANY_WEIGHT
+    if (drops > 0 && this.dropped >= MANY) return this.cut(drops / calls)
+    const base = this.baseMs
+    this.learn(calls, limited, took, inside)
+    if (drops > 0 && took >= base * SLOWER) this.cut(drops / calls)
+  }
+
+  private cut(share: number): void {
+    this.exact = Math.max(LEAST, this.exact * (1 - 0.5 * share))
+    this.settled = true
+  }
+
+  private learn(calls: number, limited: number, took: number, inside: number): void {
     const base = this.baseMs
     this.queueMs = Math.max(0, took - base)
     if (took <= 0) return

@@ -1,3 +1,4 @@
+import { slotAt } from '../stats/slot.ts'
 import { TimeRing } from '../stats/time-ring.ts'
 
 // How often does this caller try again?
@@ -15,11 +16,13 @@ const PLACES = 8
 const BUCKETS = 10
 
 export class RetryHistogram {
-  /** @internal One lane for each place: who counts every call counts here, which saves a hop. */
+  /** @internal One lane for each place, and one for what was taken back of it: who counts every call counts here, which saves a hop. */
   readonly ring: TimeRing
+  private readonly widthMs: number
 
   constructor(overMs: number) {
-    this.ring = new TimeRing(BUCKETS, overMs / BUCKETS, PLACES)
+    this.widthMs = overMs / BUCKETS
+    this.ring = new TimeRing(BUCKETS, this.widthMs, 2 * PLACES)
   }
 
   /** A try begins; 0 is the first of its operation. */
@@ -27,9 +30,22 @@ export class RetryHistogram {
     this.ring.count(attempt < PLACES ? attempt : PLACES - 1, now)
   }
 
+  /**
+   * A try that began at `began` was refused before it was sent: its target has not seen it. What was counted in an earlier bucket stays, since
+   * it leaves the window earlier, and others would be missing from then on.
+   */
+  takeBack(attempt: number, began: number, now: number): void {
+    if (slotAt(began, this.widthMs) !== slotAt(now, this.widthMs)) return
+    this.ring.count(PLACES + Math.min(attempt, PLACES - 1), now)
+  }
+
   /** Tries by their number, without the empty places at the end. */
   counts(now: number): number[] {
-    const all = Array.from({ length: PLACES }, (_, attempt) => this.ring.total(attempt, now))
+    const all = Array.from({ length: PLACES }, (_, attempt) => this.total(attempt, now))
     return all.slice(0, all.findLastIndex((n) => n > 0) + 1)
+  }
+
+  private total(attempt: number, now: number): number {
+    return this.ring.total(attempt, now) - this.ring.total(PLACES + attempt, now)
   }
 }

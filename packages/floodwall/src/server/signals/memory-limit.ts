@@ -4,13 +4,18 @@ import { fieldOf, KeptFile, numberAt, once } from './kept-file.ts'
 
 // How near is our group to the memory at which the kernel ends it?
 //
-// What counts is what cannot be dropped: the group's memory without the pages of files that nobody has looked at lately (`inactive_file`), as
-// the kubelet counts it too. The least limit among the groups around us is the one that we meet. "None" is written as `max`, as 2^63 less a page in
+// What counts is what cannot be dropped: the group's memory without the pages of files (`inactive_file`, `active_file`) and what the kernel keeps of
+// its own and can give back (`slab_reclaimable`). It drops all of these before it ends anybody, and a service that reads many files has them up to its
+// limit, always: counted as used, as the kubelet does with `active_file`, they would have it refuse for ever. The least limit among the groups around us is the one that we meet. "None" is written as `max`, as 2^63 less a page in
 // version 1, and by Node as 1.8e19 or 0.
 
 const NAMES = {
-  1: { limit: 'memory.limit_in_bytes', used: 'memory.usage_in_bytes', inactive: 'total_inactive_file' },
-  2: { limit: 'memory.max', used: 'memory.current', inactive: 'inactive_file' },
+  1: {
+    limit: 'memory.limit_in_bytes',
+    used: 'memory.usage_in_bytes',
+    dropped: ['total_inactive_file', 'total_active_file'],
+  },
+  2: { limit: 'memory.max', used: 'memory.current', dropped: ['inactive_file', 'active_file', 'slab_reclaimable'] },
 } as const
 
 export class MemoryLimit {
@@ -45,8 +50,10 @@ export class MemoryLimit {
   read(now: number): number | undefined {
     const used = numberAt(this.used?.read(now))
     if (used === undefined) return undefined
-    const inactive = fieldOf(this.stat?.read(now), NAMES[this.version].inactive) ?? 0
-    return Math.max(0, used - inactive)
+    const stat = this.stat?.read(now)
+    let held = used
+    for (const name of NAMES[this.version].dropped) held -= fieldOf(stat, name) ?? 0
+    return Math.max(0, held)
   }
 
   close(): void {

@@ -59,13 +59,14 @@ describe('version 2', () => {
       [`${pod}/memory.max`]: 'max\n',
       [`${outer}/memory.max`]: '1000\n',
       [`${outer}/memory.current`]: '900\n',
-      [`${outer}/memory.stat`]: 'anon 5\ninactive_file 400\nactive_file 7\n',
+      [`${outer}/memory.stat`]:
+        'anon 5\ninactive_file 400\nactive_file 20\nslab_reclaimable 30\nslab_unreclaimable 9\n',
     }
     expect(after({ ...v2('/kubepods/pod1/c1'), ...at(0), ...memory }, at(125))).toEqual({
       quota: 0.5,
       throttled: 0,
       stalled: null,
-      memory: 0.5,
+      memory: 0.45,
     })
   })
 
@@ -134,11 +135,12 @@ describe('version 1', () => {
     const memory = (limit: string) => ({
       'sys/fs/cgroup/memory/docker/c1/memory.limit_in_bytes': `${limit}\n`,
       'sys/fs/cgroup/memory/docker/c1/memory.usage_in_bytes': '800\n',
-      'sys/fs/cgroup/memory/docker/c1/memory.stat': 'inactive_file 1\ntotal_inactive_file 50\n',
+      'sys/fs/cgroup/memory/docker/c1/memory.stat':
+        'inactive_file 1\nactive_file 2\ntotal_inactive_file 50\ntotal_active_file 150\n',
     })
     const files = { ...groups, 'proc/self/mountinfo': LEGACY, ...legacy('/docker/c1', '-1', 1, 1) }
     expect(after({ ...files, ...memory('9223372036854771712') })).toEqual(NOTHING)
-    expect(after({ ...files, ...memory('1000') })).toEqual({ ...NOTHING, memory: 0.75 })
+    expect(after({ ...files, ...memory('1000') })).toEqual({ ...NOTHING, memory: 0.6 })
   })
 })
 
