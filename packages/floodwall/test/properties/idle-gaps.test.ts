@@ -88,7 +88,7 @@ const subjects: Readonly<Record<string, () => Subject>> = {
   },
   RetryHistogram() {
     const of = new RetryHistogram(SPAN_MS)
-    return ring(of, (now) => of.count(0, now), 330)
+    return ring(of, (now) => of.count(0, now), 650)
   },
   Hanging() {
     const of = new Hanging(SPAN_MS)
