@@ -200,7 +200,9 @@ export class Ledger {
    * @param {number} [number] of the case
    */
   found(kind, text, number) {
-    if (this.findings.length < MOST_FINDINGS) this.findings.push({ kind, text, case: number })
+    // For each kind: a thousand of one must not hide the first of another.
+    const alike = this.findings.filter((finding) => finding.kind === kind).length
+    if (alike < MOST_FINDINGS) this.findings.push({ kind, text, case: number })
   }
 }
 
