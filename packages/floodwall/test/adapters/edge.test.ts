@@ -74,7 +74,7 @@ describe.each(frameworks)('%s', (_, start) => {
               seen.push([
                 child.init.parent === call,
                 child.criticality,
-                Math.ceil(child.remainingMs) <= 5000,
+                child.remainingMs < 5001,
                 body,
                 currentCall() === child,
               ])
