@@ -125,7 +125,7 @@ export interface Start {
 
 export async function startGateway({ upstreams, config = {}, args = [] }: Start): Promise<Gateway> {
   const addresses = upstreams.map((port) => `http://127.0.0.1:${port}`)
-  // As many as any machine has descriptors for: else there is a warning.
+  // Small machines have 1024 descriptors, and with more clients than those the gateway begins with a warning.
   const limits = { clients: 900, ...(config as { limits?: object }).limits }
   const settings = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', upstreams: addresses, ...config, limits }
   const file = configFile(JSON.stringify(settings))

@@ -1,5 +1,6 @@
 import type { Limit } from './limit.ts'
 import { GRAIN, type Reservable } from './rate.ts'
+import { windowIndex } from './window-index.ts'
 
 // How many in this minute?
 //
@@ -31,10 +32,7 @@ export class FixedWindow implements Reservable {
   private move(now: number): void {
     if (!(now > this.at)) return
     this.at = now
-    let index = Math.floor((now - this.origin) / this.windowMs)
-    // An edge belongs to the window that it begins, also where the division is a hair off.
-    if (this.startOf(index + 1) <= now) index++
-    else if (this.startOf(index) > now) index--
+    const index = windowIndex(now, this.origin, this.windowMs)
     if (index <= this.index) return
     this.index = index
     this.used = 0

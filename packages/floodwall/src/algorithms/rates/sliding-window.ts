@@ -1,5 +1,6 @@
 import type { Limit } from './limit.ts'
 import { GRAIN, type Reservable } from './rate.ts'
+import { windowIndex } from './window-index.ts'
 
 // How many in the last minute, roughly?
 //
@@ -38,9 +39,7 @@ export class SlidingWindow implements Reservable {
   private move(now: number): void {
     if (!(now > this.at)) return
     this.at = now
-    let index = Math.floor((now - this.origin) / this.windowMs)
-    if (this.startOf(index + 1) <= now) index++
-    else if (this.startOf(index) > now) index--
+    const index = windowIndex(now, this.origin, this.windowMs)
     if (index <= this.index) return
     this.previous = index === this.index + 1 ? this.current : 0
     this.current = 0
