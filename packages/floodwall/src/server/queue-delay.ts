@@ -74,11 +74,6 @@ export class QueueDelay {
     this.signal = new Signal('queue-delay', 'ms', { from: 50, to: 500 }, this.refresh)
   }
 
-  /** When the turn before the present one began, as far as turns are marked. */
-  get beganBefore(): number {
-    return this.before
-  }
-
   /**
    * How long a request has waited that is met now, in milliseconds. `since`: when its connection was last answered; `FRESH`: it is the first of its connection;
    * `UNKNOWN`: others of its connection are not answered yet. `unacceptedMs`: how long its connection waited to be accepted.
