@@ -16,11 +16,12 @@ import { LoadCurve } from './load-curve.ts'
 // never lowers the limit to look what would happen. How far the baseline may follow the work is said in `load-curve.ts`.
 //
 // Calls that were dropped lower it where the others are slow as well, or where a quarter is dropped. A few among calls as fast as ever come from
-// somebody else: a rate limit further in, a user who leaves.
+// somebody else: a rate limit further in, a user who leaves. What was borne before is not forgotten: as soon as calls are fast again, it starts
+// slowly up to half of that (as TCP does up to its threshold, RFC 5681, 3.1), and from there on as ever.
 //
-// Invariant: LEAST <= limit <= most; only successes are measurements, only timeouts and overloads are drops.
+// Invariant: LEAST <= limit <= most, or 1 where that is the most; only successes are measurements, only timeouts and overloads are drops.
 
-/** With 1, calls at the limit and calls of a caller who asks one at a time look alike. */
+/** With 1, calls at the limit and calls of a caller who asks one at a time look alike. Where no more is allowed there is nothing to tell apart. */
 const LEAST = 2
 /** What is added at once while calls are not slower: "not slower" is within a tenth. */
 const FLAT = 1.1
@@ -44,6 +45,8 @@ const BETTER = 0.77
 /** This share of drops says too much by itself, on average over some windows: a window is as few as 16 calls. */
 const MANY = 0.25
 const MANY_WEIGHT = 0.3
+/** Of what was borne before it was lowered. */
+const REGAINED = 0.5
 
 export interface KneeSettings {
   readonly start: number
@@ -60,6 +63,10 @@ export class Knee implements Estimator {
   queueMs = 0
   private exact: number
   private most: number
+  /** What was borne without calls becoming slower, as far as is remembered. */
+  private borne = 0
+  /** Added in this window, by what was borne before. */
+  private regained = 0
   private readonly curve = new LoadCurve()
   /** The window: calls, those that began at the limit, their times, what was inside, drops. */
   private calls = 0
@@ -78,14 +85,14 @@ export class Knee implements Estimator {
   /** Calls of a window: two turns of everybody, so that it lasts two service times or more; at first, where the limit doubles, one. */
   private wanted = 8
   constructor({ start, most }: KneeSettings = NO_SETTINGS) {
-    this.most = Math.max(LEAST, most)
-    this.exact = Math.min(this.most, Math.max(LEAST, start))
+    this.most = most
+    this.exact = this.within(start)
   }
 
   /** Another most. */
   limitTo(most: number): void {
-    this.most = Math.max(LEAST, most)
-    this.exact = Math.min(this.most, this.exact)
+    this.most = most
+    this.exact = this.within(this.exact)
   }
 
   get limit(): number {
@@ -114,6 +121,10 @@ export class Knee implements Estimator {
       this.inside += inFlight
       if (this.baseMs === 0) this.curve.read(1)
       if (atLimit && !this.settled) this.exact = Math.min(this.most, this.exact + 1)
+      else if (atLimit && this.isRegaining(tookMs)) {
+        this.exact = Math.min(this.most, this.exact + 1)
+        this.regained++
+      }
     }
     if (this.calls >= this.wanted) this.close()
   }
@@ -137,8 +148,15 @@ export class Knee implements Estimator {
     if (drops > 0 && took >= base * SLOWER) this.cut(drops / calls)
   }
 
+  /** It was lowered far, and what it was lowered for is over: the last window was not slow, this call is not, and none was dropped since. */
+  private isRegaining(tookMs: number): boolean {
+    if (this.drops > 0 || this.exact >= this.borne * REGAINED) return false
+    const slow = this.baseMs * (SLOWER - 1)
+    return this.queueMs < slow && tookMs - this.baseMs < slow
+  }
+
   private cut(share: number): void {
-    this.exact = Math.max(LEAST, this.exact * (1 - 0.5 * share))
+    this.exact = this.within(this.exact * (1 - 0.5 * share))
     this.settled = true
   }
 
@@ -148,11 +166,15 @@ export class Knee implements Estimator {
     if (took <= 0) return
     const isSlower = took >= base * SLOWER
     const isMet = limited * 2 >= calls
+    // It does not bear as much any more.
+    if (isSlower && this.regained > 0) this.borne = this.exact
+    else if (!isSlower && isMet) this.borne = Math.max(this.borne, this.exact)
+    this.regained = 0
     const knee = (inside * base) / took
     const found = knee + this.room(knee)
     // Nobody was held back by it: nothing is learned of a limit that is not met, but that it is too high where they wait inside all the same.
     if (isSlower ? !isMet && found >= this.exact : !isMet || !this.settled) return
-    if (isMet && (this.isSlowerWork(inside, took) || this.isFasterWork(took))) this.curve.restart(took)
+    if (isMet && (this.isSlowerWork(inside, took) || this.isFasterWork(took))) this.curve.restart(took, inside)
     // Not before it is known: with more inside all would look as slow as ever.
     else if (this.better > 0) return
     else if (this.settled) {
@@ -160,7 +182,11 @@ export class Knee implements Estimator {
       this.exact += (wanted - this.exact) * (wanted < this.exact * FAR ? 1 : STEP)
     } else this.exact = found
     this.settled = true
-    this.exact = Math.min(this.most, Math.max(LEAST, this.exact))
+    this.exact = this.within(this.exact)
+  }
+
+  private within(limit: number): number {
+    return Math.min(this.most, Math.max(LEAST, limit))
   }
 
   /** Twice in a row fewer were inside, and calls no faster: they did not wait, the work itself has become slower. */

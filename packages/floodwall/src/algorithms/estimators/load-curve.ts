@@ -20,12 +20,16 @@ const BUCKETS = 21
 const MEMORY = 128
 /** Fewer in a bucket do not correct another. */
 const ENOUGH = 24
+/** Of one call nothing is compared. */
+const COMPARABLE = 2
 /** Of two buckets, one twice as far up: with a queue it takes twice as long, with half of a queue half as long again. */
 const FLAT = 1.15
 /** So many standard deviations. */
 const CHANCE = 2
 /** Of a bucket that is full: with exponential times, three standard deviations of its mean. */
 const SURELY_LESS = 1.3
+/** A call of so many times the mean is something else: it hung until what it waited for came back. Ten windows of such calls are the work itself. */
+const APART = 10
 /** Reads after which a bucket without new calls is no witness any more. */
 const LATELY = 50
 
@@ -38,14 +42,18 @@ export class LoadCurve {
   private readonly squares = new Float64Array(BUCKETS)
   private readonly seen = new Float64Array(BUCKETS)
   private reads = 0
+  /** Above it nothing was ever seen: a server that is never full has one or two buckets, which are read every few calls. */
+  private used = 0
 
   record(tookMs: number, inFlight: number): void {
-    const at = inFlight <= 1 ? 0 : Math.min(BUCKETS - 1, 32 - Math.clz32(inFlight - 1))
+    const at = bucketOf(inFlight)
+    if (at > this.used) this.used = at
     const { counts, means, squares } = this
+    const took = counts[at]! < ENOUGH ? tookMs : Math.min(tookMs, means[at]! * APART)
     if (counts[at]! < MEMORY) counts[at]! += 1
     const share = 1 / counts[at]!
-    means[at]! += (tookMs - means[at]!) * share
-    squares[at]! += (tookMs * tookMs - squares[at]!) * share
+    means[at]! += (took - means[at]!) * share
+    squares[at]! += (took * took - squares[at]!) * share
     this.seen[at] = this.reads
   }
 
@@ -58,7 +66,7 @@ export class LoadCurve {
     let square = 0
     // Where only fuller servers were seen, they say nothing worse than what is known.
     let isLow = this.mean === 0
-    for (let at = 0, top = 1; at < BUCKETS; at++, top *= 2) {
+    for (let at = 0, top = 1; at <= this.used; at++, top *= 2) {
       const count = counts[at]!
       if (top > most && weight > 0 && !this.couldBe(at, weight, sum / weight)) break
       if (count > 0 && top <= most) isLow = true
@@ -80,18 +88,30 @@ export class LoadCurve {
     this.deviation = variance > 0 ? Math.sqrt(variance) : 0
   }
 
-  /** Everything that was known is out of date: without a queue it takes `tookMs` now. */
-  restart(tookMs: number): void {
+  /** Everything that was known is out of date: with so many inside it takes `tookMs` now. It is known well enough to stand up to the next few calls. */
+  restart(tookMs: number, inside: number): void {
+    const { counts, means, squares } = this
     this.deviation *= this.mean > 0 ? tookMs / this.mean : 0
     this.mean = tookMs
-    this.counts.fill(0)
-    this.means.fill(0)
-    this.squares.fill(0)
+    counts.fill(0)
+    means.fill(0)
+    squares.fill(0)
+    const at = bucketOf(inside)
+    counts[at] = ENOUGH
+    means[at] = tookMs
+    squares[at] = tookMs * tookMs + this.deviation * this.deviation
+    this.seen[at] = this.reads
+    if (at > this.used) this.used = at
   }
 
-  /** Whether the mean of so few calls could by chance be what is well known of the bucket above. */
+  /**
+   * Whether the mean of so few calls could by chance be what is well known of a bucket from `at` on. Those between, of which little is known, are not
+   * asked: where everybody finds the limit reached, no more will be known of them. Of a single call anything could be said.
+   */
   private couldBe(at: number, few: number, mean: number): boolean {
-    if (few >= ENOUGH || this.counts[at]! < ENOUGH) return this.counts[at] === 0 && few < ENOUGH
+    const { counts } = this
+    if (few >= COMPARABLE) while (at < this.used && counts[at]! < ENOUGH) at++
+    if (counts[at]! < ENOUGH) return counts[at] === 0 && few < ENOUGH
     const above = this.means[at]!
     const variance = this.squares[at]! - above * above
     return variance > 0 && above - mean < CHANCE * Math.sqrt(variance / few)
@@ -101,7 +121,7 @@ export class LoadCurve {
   private correct(): void {
     const { means, squares } = this
     let least = Number.POSITIVE_INFINITY
-    for (let at = BUCKETS - 1; at >= 0; at--) {
+    for (let at = this.used; at >= 0; at--) {
       const mean = means[at]!
       if (mean > least * SURELY_LESS) {
         means[at] = least
@@ -113,7 +133,7 @@ export class LoadCurve {
   /** The highest bucket whose next one, twice as far up, is no slower; -1 when there is none. */
   private highestFlat(): number {
     const { means } = this
-    for (let at = BUCKETS - 2; at >= 0; at--) {
+    for (let at = this.used - 1; at >= 0; at--) {
       if (this.knows(at) && this.knows(at + 1) && means[at + 1]! <= FLAT * means[at]!) return at
     }
     return -1
@@ -126,4 +146,8 @@ export class LoadCurve {
   private isRecent(at: number): boolean {
     return this.reads - this.seen[at]! <= LATELY
   }
+}
+
+function bucketOf(inFlight: number): number {
+  return inFlight <= 1 ? 0 : Math.min(BUCKETS - 1, 32 - Math.clz32(inFlight - 1))
 }
