@@ -9,6 +9,7 @@ export const worlds = {
   '4 x 20 ms exponential': ({ exponential }) => ({ service: exponential(20), workers: 4 }),
   '4 x log-normal': ({ lognormal }) => ({ service: lognormal({ median: 15, p99: 100 }), workers: 4 }),
   '1 x 20 ms': () => ({ service: around(20), workers: 1 }),
+  '1 x 20 ms fixed': ({ fixed }) => ({ service: fixed(20), workers: 1 }),
   '1 x 20 ms exponential': ({ exponential }) => ({ service: exponential(20), workers: 1 }),
   '32 x 20 ms': () => ({ service: around(20), workers: 32 }),
   '32 x 20 ms exponential': ({ exponential }) => ({ service: exponential(20), workers: 32 }),

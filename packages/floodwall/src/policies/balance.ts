@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { Cluster } from '../algorithms/cluster/cluster.ts'
-import { type ClusterSettings, clusterOptions } from '../algorithms/cluster/cluster-settings.ts'
+import { type ClusterSettings, clusterOptions, pickerOf } from '../algorithms/cluster/cluster-settings.ts'
 import type { Member } from '../algorithms/cluster/member.ts'
+import type { Choice, Picker } from '../algorithms/cluster/picker.ts'
 import { operationOf } from '../core/attempts.ts'
 import type { Call } from '../core/call.ts'
 import { Chain } from '../core/chain.ts'
@@ -63,14 +64,36 @@ interface Seat {
 
 const untried = (): boolean => false
 
+/** Chooses as the settings say now: a reload may name another picker for the same members. */
+class CurrentPicker implements Picker {
+  now: Picker
+
+  constructor(picker: Picker) {
+    this.now = picker
+  }
+
+  get kind(): string {
+    return this.now.kind
+  }
+
+  pick(choice: Choice): Member | undefined {
+    return this.now.pick(choice)
+  }
+
+  changed(all: readonly Member[]): void {
+    this.now.changed?.(all)
+  }
+}
+
 class Balance implements Policy {
   readonly kind = 'balance'
   readonly path: string
-  readonly cluster: Cluster
+  cluster: Cluster
   private readonly env: Env
   private each: readonly Layer[]
   /** What its own cluster was made of; undefined when it is somebody else's. */
-  private readonly own: ClusterSettings | undefined
+  private own: ClusterSettings | undefined
+  private readonly picker: CurrentPicker
   private seats = new Map<Member, Seat>()
   private next: Next | undefined
 
@@ -80,18 +103,55 @@ class Balance implements Policy {
     this.env = env
     this.each = each
     this.own = cluster === undefined ? own : undefined
-    this.cluster = cluster ?? new Cluster(own, env)
+    this.picker = new CurrentPicker(pickerOf(own.picker))
+    this.cluster = cluster ?? this.clusterOf(own)
     if (endpoints !== undefined) this.cluster.update(endpoints)
   }
 
-  /** Other endpoints or layers, same cluster: what it knows of those who stay is kept. False when the cluster itself is another. */
+  /** Other endpoints, layers or numbers: what is known of those who stay is kept. False when the cluster is, or was, somebody else's. */
   takesOver({ endpoints, cluster, each, ...own }: BalanceSettings): boolean {
-    const isSame = cluster === undefined ? same(own, this.own) : cluster === this.cluster
-    if (!isSame) return false
+    if (cluster === undefined ? this.own === undefined : cluster !== this.cluster) return false
+    if (cluster === undefined && !same(own, this.own)) this.renumber(own)
     if (endpoints !== undefined) this.cluster.update(endpoints)
     this.each = each
     if (this.next !== undefined) this.join(this.next)
     return true
+  }
+
+  private clusterOf(own: ClusterSettings): Cluster {
+    return new Cluster({ ...own, picker: this.picker }, this.env)
+  }
+
+  private renumber(own: ClusterSettings): void {
+    const before = this.own as ClusterSettings
+    this.own = own
+    if (own.picker !== before.picker) this.picker.now = pickerOf(own.picker)
+    if (!same(madeWith(own), madeWith(before))) return this.replace(own)
+    const { cluster } = this
+    Object.assign(cluster.settings, own)
+    for (const { breaker, slots } of cluster.members) {
+      breaker.reconfigure(own.isolation)
+      slots.resize(own.maxInFlight)
+    }
+    // For the picker to hear of them, and for the cap.
+    cluster.update(cluster.members.map(({ endpoint }) => endpoint))
+  }
+
+  /** What a cluster cannot change is said of another one: who was out stays out in it, and behind its members the layers are the same. */
+  private replace(own: ClusterSettings): void {
+    const { seats, cluster } = this
+    const { members } = cluster
+    this.seats = new Map()
+    this.cluster = this.clusterOf(own)
+    this.cluster.update(members.map(({ endpoint }) => endpoint))
+    const known = new Map(members.map((member) => [member.endpoint.id, member]))
+    for (const member of this.cluster.members) {
+      const was = known.get(member.endpoint.id) as Member
+      const { byResults, connectTimeouts, attempts } = was
+      Object.assign(member, { byResults, connectTimeouts, attempts })
+      if (was.breaker.state(this.env.now()) !== 'closed') member.breaker.restore(was.breaker.save())
+      this.sit(member, seats.get(was))
+    }
   }
 
   run(call: Call, next: Next, done: Done): void {
@@ -204,6 +264,11 @@ class Balance implements Policy {
     }))
     return { kind: this.kind, path: this.path, cluster: this.cluster.inspect(now), endpoints }
   }
+}
+
+/** What a cluster is made with, once and for all. */
+function madeWith({ zone, slowStart, whenOut, recovery }: ClusterSettings): object {
+  return { zone, slowStart, whenOut, recovery }
 }
 
 /** Nothing was sent: was the connection refused, or did it take too long? */

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { AlarmList } from '../core/alarms.ts'
 import type { Moment } from '../core/aside.ts'
 import type { Call } from '../core/call.ts'
-import { showMs } from '../core/duration.ts'
+import { dueAt, showMs } from '../core/duration.ts'
 import { type Refuser, Rejection, type Snapshot } from '../core/gate.ts'
 import { type Kind, kindOf, snapshotOf } from '../core/layer.ts'
 import { refused } from '../core/outcome.ts'
@@ -99,14 +99,14 @@ class Deadline implements Policy, Refuser {
     // The caller's own deadline comes first, and its owner ends the call.
     else if (this.marginMs === 0) inner(call, sink)
     else {
-      call.shrinkDeadline(now + left)
+      call.shrinkDeadline(dueAt(now, left))
       inner(call, new Early(call, left, this.env, sink))
     }
   }
 
   /** The clock stands still for a while, and calls that begin together end together: one box for all of them. */
   private endOf(now: number): Moment {
-    const at = now + this.spanMs
+    const at = dueAt(now, this.spanMs)
     if (this.end.at !== at) this.end = { at }
     return this.end
   }

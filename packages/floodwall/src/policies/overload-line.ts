@@ -47,6 +47,17 @@ export class OverloadLine {
     return this.places.size
   }
 
+  /** How long the oldest of the lowest class that waits has waited. */
+  delayMs(now: number): number {
+    return Math.max(0, this.places.last(true)?.waitedMs(now) ?? 0)
+  }
+
+  /** Who goes next: of the highest class that waits the oldest, or from the class `newestFrom` down the newest. */
+  next(newestFrom: number): Waiter | undefined {
+    const oldest = this.places.next(false)
+    return oldest === undefined || oldest.rank < newestFrom ? oldest : this.places.next(true)
+  }
+
   add(waiter: Waiter): void {
     this.places.push(waiter)
     this.expiries.add(waiter)

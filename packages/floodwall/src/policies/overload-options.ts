@@ -21,7 +21,7 @@ export const overloadOptions = v.strictObject({
   size: v.optional(count, 1000),
   /** The longest wait in calm times. Default 10 s. */
   atMost: v.optional(positiveSpan, '10s'),
-  /** Of the number of calls inside at once, which is learned: where it begins, and the most. Default 4 and 1000. */
+  /** Of the number of calls inside at once, which is learned: where it begins, and the most. Default 4 and 1000. It is never less than 2, unless `most` is 1. */
   limits: v.optional(
     v.strictObject({
       start: v.optional(count, 4),

@@ -76,10 +76,10 @@ class Overload implements Policy, Refuser {
   private enter(call: Call, inner: Step, sink: Sink): void {
     const { keeper, line, env } = this
     if (this.closed) return this.refuse(sink, rankOf(call.criticality), 'closed', 0, 0)
-    const now = env.precise()
+    const { waitedMs = 0, standsFor = 1 } = call.init
+    // Who tells of a wait has read the clock to know of it, just now.
+    const now = call.init.waitedMs === undefined ? env.precise() : env.now()
     const rank = rankOf(call.criticality)
-    const { waitedMs } = call
-    const { standsFor = 1 } = call.init
     this.demand.came(now, standsFor)
     const standing = keeper.overloaded
       ? standingAtDoor(call, Math.floor((now + this.epochMs) / this.settings.cohorts.rotate), env.random())
@@ -129,7 +129,7 @@ class Overload implements Policy, Refuser {
     const { places } = line
     const { deadline } = call
     if (deadline !== Number.POSITIVE_INFINITY) {
-      const needs = keeper.usualMs + keeper.waitFor(places.before(rank, keeper.overloaded))
+      const needs = keeper.usualMs + keeper.waitFor(places.before(rank, rank >= keeper.newestFrom))
       if (deadline - now < needs) return this.turnAway(sink, rank, 'deadline', deadline - now, needs, now)
     }
     let leaves: Waiter | undefined
@@ -234,7 +234,7 @@ class Overload implements Policy, Refuser {
     const { keeper, line } = this
     line.sweep(now)
     while (keeper.free) {
-      const waiter = line.places.next(keeper.overloaded)
+      const waiter = line.next(keeper.newestFrom)
       if (waiter === undefined) break
       line.remove(waiter)
       if (!waiter.call.resume()) continue
@@ -277,11 +277,10 @@ class Overload implements Policy, Refuser {
 
   inspect(now: number): Snapshot {
     const { kind, path, keeper } = this
-    const oldest = this.line.places.last(true)
     const offeredPerS = this.demand.perSecond(now)
     return {
       ...{ kind, path, ...keeperShows(keeper, now), waiting: this.line.size },
-      delayMs: oldest === undefined ? 0 : Math.max(0, oldest.waitedMs(now)),
+      delayMs: this.line.delayMs(now),
       ...{ offeredPerS, wanted: (offeredPerS / 1000) * keeper.knee.baseMs },
     }
   }

@@ -2,16 +2,19 @@ import { adaptiveLimit } from '../algorithms/gates/adaptive-limit.ts'
 import { bbr } from '../algorithms/gates/bbr.ts'
 import { breaker } from '../algorithms/gates/breaker.ts'
 import { keyed } from '../algorithms/gates/keyed.ts'
+import { keyedRateLimit } from '../algorithms/gates/keyed-rate-limit.ts'
 import { partitions } from '../algorithms/gates/partitions.ts'
 import { rateLimit } from '../algorithms/gates/rate-limit.ts'
 import { bulkhead } from '../algorithms/gates/semaphore.ts'
 import { shadow } from '../algorithms/gates/shadow.ts'
 import { throttle } from '../algorithms/gates/throttle.ts'
+import { hotKeys } from '../caches/hot-keys.ts'
 import type { Kind } from '../core/layer.ts'
 import { balance } from '../policies/balance.ts'
 import { deadline } from '../policies/deadline.ts'
 import { hedge } from '../policies/hedge.ts'
 import { holdBack } from '../policies/hold-back.ts'
+import { hotParameter } from '../policies/hot-parameter.ts'
 import { overload } from '../policies/overload.ts'
 import { pace } from '../policies/pace.ts'
 import { queue } from '../policies/queue.ts'
@@ -42,7 +45,10 @@ export const builtIn: Kinds = kindsOf(
   bbr,
   partitions,
   keyed,
+  keyedRateLimit,
+  hotKeys,
   shadow,
+  hotParameter,
   // Policies.
   deadline,
   retry,

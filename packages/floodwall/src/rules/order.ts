@@ -73,7 +73,42 @@ const rules: readonly Rule[] = [
     ['bulkhead'],
     'the slot is inside of the timeout; it is held to the end of the work all the same, but who waits for it is timed out as slow: move the timeout inside',
   ),
-  pair('queue', ['rateLimit'], 'what is over the rate waits first and is refused then: move the rate limit outside'),
+  pair(
+    'queue',
+    ['rateLimit', 'keyedRateLimit'],
+    'what is over the rate waits first and is refused then: move the rate limit outside',
+  ),
+  pair(
+    'pace',
+    ['retry', 'hedge'],
+    'the first attempt waits for its turn and the later ones do not, so that what arrives is no steady stream: move the pace inside',
+  ),
+  pair('pace', ['deadline'], 'what waits for its turn is under no deadline: move the deadline outside'),
+  pair(
+    'pace',
+    ['rateLimit', 'keyedRateLimit'],
+    'what is over the rate waits first and is refused then: move the rate limit outside',
+  ),
+  pair('bulkhead', ['pace'], 'a slot is held by who waits for his turn: move the pace outside'),
+  pair(
+    'adaptiveLimit',
+    ['pace'],
+    'who waits for his turn holds a slot, and his wait is taken for slowness: move the pace outside',
+  ),
+  pair(
+    'overload',
+    ['pace'],
+    'who waits for his turn is inside, and his wait is taken for slowness: take the pace out, since overload lets go as many as can be done',
+  ),
+  pair('breaker', ['pace'], 'a probe may be lent to who then waits for his turn: move the pace outside'),
+  (outer, inner) => {
+    if (outer.kind !== 'timeout' || inner.kind !== 'pace') return undefined
+    const after = numberOf(outer, 'after')
+    const atMost = numberOf(inner, 'atMost')
+    return after <= atMost
+      ? `who waits for his turn for up to ${showMs(atMost)} is timed out after ${showMs(after)}: make the pace's atMost shorter, or move the timeout inside`
+      : undefined
+  },
   pair(
     'retry',
     ['retry'],
@@ -120,7 +155,10 @@ function numberOf({ options }: Place, name: string): number {
 
 /** What about `layers`, outermost first, will surprise; nothing for an order that means what it seems to. */
 export function orderWarnings(layers: readonly Layer[]): OrderWarning[] {
-  const places = layers.map((layer, at): Place => ({ at, kind: kindOf(layer), options: optionsOf(layer) }))
+  const places = layers.map((layer, at): Place => {
+    const { kind, options } = innermost(layer)
+    return { at, kind, options: options as Record<string, unknown> }
+  })
   const warnings: OrderWarning[] = []
   for (const outer of places) {
     for (const inner of places.slice(outer.at + 1)) {
@@ -147,15 +185,11 @@ function attemptsInTime(places: readonly Place[]): OrderWarning[] {
   return [{ outer: deadline.at, inner: retry.at, why }]
 }
 
-/** A shadow or a keyed gate stands where its inner one would. */
-function kindOf(layer: Layer): string {
-  const { of } = layer.options as { of?: Layer }
-  return (layer.kind === 'keyed' || layer.kind === 'shadow') && of !== undefined ? kindOf(of) : layer.kind
-}
+/** Gates around another one, of which they make many, or which they divide or silence. */
+const AROUND: readonly string[] = ['keyed', 'shadow', 'partitions']
 
-function optionsOf(layer: Layer): Readonly<Record<string, unknown>> {
+/** What stands inside of such gates: they stand where their inner one would. */
+function innermost(layer: Layer): Layer {
   const { of } = layer.options as { of?: Layer }
-  return (layer.kind === 'keyed' || layer.kind === 'shadow') && of !== undefined
-    ? optionsOf(of)
-    : (layer.options as Record<string, unknown>)
+  return AROUND.includes(layer.kind) && of !== undefined ? innermost(of) : layer
 }

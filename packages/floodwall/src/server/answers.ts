@@ -44,9 +44,16 @@ export class Answers {
     return answer
   }
 
+  /** It costs more than its limit can ever save up: to try again would be in vain. */
+  private neverByRate(): ErrorAnswer {
+    const detail = 'This request costs more than its limit will ever allow.'
+    return writeError(this.format, { code: 'rate', detail, retryAfterMs: 0, noRetry: true })
+  }
+
   /** The answer to an outcome without one. */
   ofOutcome(call: Call | null, outcome: Outcome<unknown>): ErrorAnswer {
-    const { noRetry, retryAfterMs, error } = outcome
+    const { noRetry, retryAfterMs, error, rejection } = outcome
+    if (rejection !== undefined && rejection.never && rejection.reason === 'rate') return this.neverByRate()
     const code = codeOf(outcome) ?? codeOfError(error) ?? 'internal'
     return this.of(code, retryAfterMs || pauseOf(error), noRetry || (call !== null && isExhausted(call, outcome)))
   }

@@ -22,7 +22,9 @@ export class Connection {
   answeredAt: number
   /** It has not carried a request yet. */
   fresh = true
-  private readonly waiting = new Set<Waiting>()
+  /** One at a time, mostly: a set is for those who send the next request before they have the answer to the last. */
+  private only: Waiting | null = null
+  private readonly others = new Set<Waiting>()
 
   constructor(socket: Socket, trusted: boolean, criticalPlus: boolean) {
     this.trusted = trusted
@@ -30,22 +32,25 @@ export class Connection {
     // What TLS says before a request, and streams of one session, take turns that nobody counts.
     this.answeredAt = 'encrypted' in socket ? UNKNOWN : FRESH
     socket.once('close', () => {
-      for (const one of [...this.waiting]) one.lost()
+      this.only?.lost()
+      for (const one of [...this.others]) one.lost()
     })
   }
 
   /** For the queue delay: no request that comes now is older. */
   get since(): number {
-    return this.waiting.size > 0 ? UNKNOWN : this.answeredAt
+    return this.only !== null || this.others.size > 0 ? UNKNOWN : this.answeredAt
   }
 
   add(one: Waiting): void {
-    this.waiting.add(one)
     this.fresh = false
+    if (this.only === null) this.only = one
+    else this.others.add(one)
   }
 
   delete(one: Waiting): void {
-    this.waiting.delete(one)
+    if (this.only === one) this.only = null
+    else this.others.delete(one)
   }
 }
 

@@ -8,12 +8,16 @@ import type { Outcome } from '../core/outcome.ts'
 import { Pipeline } from '../core/pipeline.ts'
 import type { ErrorAnswer } from '../wire/error-body.ts'
 import { type Inbound, readInbound } from '../wire/inbound.ts'
+import { Abandoned } from './abandoned.ts'
 import { ambient } from './ambient.ts'
 import { Answers, closing } from './answers.ts'
 import { type AnyRequest, admitted } from './call-of.ts'
 import { Connections } from './connections.ts'
 import { type Intake, intakeOf } from './intake.ts'
-import { type Asked, type ServerOptions, type ServerSettings, settingsOf } from './settings.ts'
+import { Questions } from './questions.ts'
+import { QuotaFields } from './quota.ts'
+import { RequestParameters } from './request-parameters.ts'
+import { type ServerOptions, type ServerSettings, settingsOf } from './settings.ts'
 import { type Signals, signalsOf } from './signals/index.ts'
 import { trusting } from './trust.ts'
 import { endSoftly, endsConnection, hasBody } from './unread-body.ts'
@@ -30,14 +34,19 @@ const OF_LOAD: ReadonlySet<Reason> = new Set<Reason>([
   ...(['unreachable', 'recovering'] as const),
 ])
 
+/** What is believed of who is not trusted: nothing. */
+const STRANGER: Inbound = readInbound(() => undefined, { trusted: false, mostMs: 0, criticalPlus: false })
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
+
 /** The edge of a server, over one pipeline. `R`: a request in the framework's own words. */
 export class ServerEdge<R = IncomingMessage> implements Door {
   readonly kind = 'server'
   readonly path: string
   readonly pipeline: Pipeline
-  readonly abandonedMs: number
+  /** @internal */ readonly abandoned: Abandoned
   private readonly settings: ServerSettings
-  private readonly asked: Asked<R>
+  private readonly questions: Questions<R>
   private readonly exempt: ReadonlySet<string>
   /** For what is exempt: no layers, but a call like any other. */
   private readonly bare: Pipeline
@@ -45,6 +54,8 @@ export class ServerEdge<R = IncomingMessage> implements Door {
   private readonly retries = new RetryShare()
   private readonly ambience: Disposable | undefined
   private readonly answers: Answers
+  private readonly quotas: QuotaFields
+  private readonly parameters: RequestParameters
   private readonly signals: Signals
   private readonly intake: Intake | undefined
   private readonly letGo: () => void
@@ -59,13 +70,15 @@ export class ServerEdge<R = IncomingMessage> implements Door {
     this.path = pipeline.path
     this.pipeline = pipeline
     this.settings = settings
-    this.asked = options
-    this.abandonedMs = settings.abandonedAtMost
+    this.questions = new Questions(options, pipeline.env)
+    this.abandoned = new Abandoned(settings.abandonedAtMost, settings.leftAtMost)
     this.exempt = new Set(settings.exempt)
     this.bare = new Pipeline(`${pipeline.path}/exempt`, [], { runtime: pipeline.env })
     this.connections = new Connections(trusting(settings.trust), trusting(settings.criticalPlus))
     this.ambience = settings.ambient ? ambient(pipeline.env) : undefined
     this.answers = new Answers(settings.format)
+    this.quotas = new QuotaFields(pipeline, settings.rateLimitHeaders)
+    this.parameters = new RequestParameters(pipeline)
     this.signals = signalsOf(pipeline.env)
     this.letGo = this.offerSignals()
     const { connections } = options
@@ -88,7 +101,12 @@ export class ServerEdge<R = IncomingMessage> implements Door {
     }
   }
 
-  precise(): number {
+  /** @internal */
+  now(): number {
+    return this.pipeline.env.now()
+  }
+
+  private precise(): number {
     return this.pipeline.env.precise()
   }
 
@@ -100,10 +118,9 @@ export class ServerEdge<R = IncomingMessage> implements Door {
   unread(request: IncomingMessage, answer: ErrorAnswer): ErrorAnswer {
     // Whoever says that it closes, a goodbye as well, must not cut off what is on its way.
     const says = answer.headers['connection'] === 'close'
-    const crowded = this.intake?.crowded === true && request.httpVersionMajor === 1
     const ends = endsConnection(request)
-    if (ends || ((says || crowded) && hasBody(request))) endSoftly(request, this.pipeline.env)
-    return !says && (ends || crowded) ? closing(answer) : answer
+    if (ends || (says && hasBody(request))) endSoftly(request, this.pipeline.env)
+    return !says && ends ? closing(answer) : answer
   }
 
   /** Sends a request through the pipeline; `said` is the request as the framework has it. */
@@ -111,26 +128,25 @@ export class ServerEdge<R = IncomingMessage> implements Door {
     // It left while somebody before us was busy with it.
     if (response.destroyed || request.socket.destroyed) return handling.over?.()
     const connection = this.connections.of(request.socket)
-    const { settings, asked, signals, intake } = this
+    const { settings, signals, intake } = this
     const at = intake === undefined ? 0 : this.precise()
-    const unacceptedMs = intake !== undefined && connection.fresh ? intake.waitedMs(request.socket, at) : 0
+    const { fresh } = connection
+    const unacceptedMs = intake !== undefined && fresh ? intake.waitedMs(request.socket, at) : 0
     const waitedMs = signals.queueDelay.waited(connection.since, unacceptedMs)
     signals.touch()
-    const inbound = readInbound((name) => request.headers[name], {
-      trusted: connection.trusted,
-      mostMs: settings.atMost,
-      criticalPlus: connection.criticalPlus,
-    })
-    const init: Init = {
-      ...this.told(inbound),
-      waitedMs,
-      method: asked.route?.(said) ?? request.method ?? 'GET',
-      ...(asked.key !== undefined && { key: asked.key(said) }),
-      ...(asked.cost !== undefined && { cost: asked.cost(said) }),
-    }
+    const inbound = connection.trusted
+      ? readInbound((name) => request.headers[name], {
+          trusted: true,
+          mostMs: settings.atMost,
+          criticalPlus: connection.criticalPlus,
+        })
+      : STRANGER
+    const own = this.initOf(inbound, waitedMs, said, request.method)
+    const parameters = this.parameters.of(request)
+    const init: Init = parameters === undefined ? own : { ...own, parameters }
     this.running++
     const visit = new Visit(this, request, response, connection, handling)
-    if (this.exempt.has(pathOf(request))) return visit.begin(this.bare, init)
+    if (this.exempt.size > 0 && this.exempt.has(pathOf(request))) return visit.begin(this.bare, init)
     if (this.drained !== undefined) {
       this.turnedAway++
       return visit.refuse(this.goodbye(request))
@@ -138,19 +154,36 @@ export class ServerEdge<R = IncomingMessage> implements Door {
     this.malformed += inbound.malformed.length
     this.retries.seen(inbound.attempt, inbound.attempts, this.pipeline.env.now())
     visit.begin(this.pipeline, init)
-    if (intake !== undefined && visit.refused) intake.refused(this.precise() - at)
+    if (intake !== undefined && fresh && visit.refused) intake.refused(this.precise() - at)
   }
 
-  private told({ within, criticality = this.settings.criticality, cohort, standsFor }: Inbound): Init {
+  /** What the caller says and what the user's code says of it. Field by field: the edge does this for each request, and spreads cost more than the rest. */
+  private initOf(
+    { within, criticality = this.settings.criticality, cohort, standsFor }: Inbound,
+    waitedMs: number,
+    said: R,
+    method: string | undefined,
+  ): Init {
+    const { questions } = this
+    const init: Writable<Inherited> = {
+      waitedMs,
+      method: questions.route(said) ?? method ?? 'GET',
+    } as Writable<Inherited>
+    const key = questions.key(said)
+    if (key !== undefined) init.key = key
+    const cost = questions.cost(said)
+    if (cost !== undefined) init.cost = cost
+    if (criticality !== undefined) init.criticality = criticality
+    if (cohort !== undefined) init.cohort = cohort
+    if (standsFor !== 1) init.standsFor = standsFor
     const own = this.settings.within
-    const ranked: Init = criticality === undefined ? {} : { criticality }
-    const placed: Init = cohort === undefined ? ranked : { ...ranked, cohort }
-    const said: Init = standsFor === 1 ? placed : { ...placed, standsFor }
     if (within === undefined || (own !== undefined && own < within)) {
-      return own === undefined ? said : { ...said, within: own }
+      if (own !== undefined) init.within = own
+      return init
     }
-    const inherited: Inherited = { ...said, within, inherited: true }
-    return inherited
+    init.within = within
+    init.inherited = true
+    return init
   }
 
   private goodbye({ httpVersionMajor }: IncomingMessage): ErrorAnswer {
@@ -159,7 +192,7 @@ export class ServerEdge<R = IncomingMessage> implements Door {
   }
 
   /** @internal */
-  answerOf(outcome: Outcome<unknown>, call: Call | null): ErrorAnswer {
+  answerOf(outcome: Outcome<unknown>, call: Call | null, init: Init): ErrorAnswer {
     const { retriesAtMost } = this.settings
     const { rejection } = outcome
     if (rejection !== undefined && OF_LOAD.has(rejection.reason)) {
@@ -168,7 +201,14 @@ export class ServerEdge<R = IncomingMessage> implements Door {
         return this.answers.of(rejection.reason, 0, true)
       }
     }
-    return this.answers.ofOutcome(call, outcome)
+    const answer = this.answers.ofOutcome(call, outcome)
+    return rejection === undefined ? answer : this.quotas.refusing(answer, rejection, init)
+  }
+
+  /** @internal */
+  tellLimits(response: ServerResponse, call: Call, status: unknown): void {
+    // What is exempt has passed none.
+    if (call.host === this.pipeline.host) this.quotas.tell(response, call.init, status)
   }
 
   /**
@@ -195,14 +235,17 @@ export class ServerEdge<R = IncomingMessage> implements Door {
 
   /** What is, now: JSON-safe. */
   inspect(): Snapshot {
-    const { kind, path, running, turnedAway, malformed, toldNoRetry, pipeline } = this
+    const { kind, path, running, turnedAway, malformed, toldNoRetry, abandoned, pipeline } = this
     return {
       kind,
       path,
       running,
+      abandoned: abandoned.running,
+      lapsed: abandoned.lapsed,
       draining: this.drained !== undefined,
       turnedAway,
       malformed,
+      faults: this.questions.failures,
       retryShare: this.retries.share(pipeline.env.now()),
       toldNoRetry,
       exempt: this.bare.inspect()['calls'],

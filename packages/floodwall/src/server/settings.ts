@@ -3,6 +3,7 @@ import { ConfigError } from '../core/errors.ts'
 import { oneOf, parse, positiveSpan, shareOrZero, show } from '../core/schema.ts'
 import { errorFormats } from '../wire/error-body.ts'
 import type { Taking } from './intake.ts'
+import { toldLimits } from './quota.ts'
 import { trust } from './trust.ts'
 
 const path = v.custom<string>((input) => typeof input === 'string' && input.startsWith('/'), 'a path such as "/health"')
@@ -22,17 +23,27 @@ const serverOptions = v.strictObject({
   format: v.optional(oneOf(...errorFormats), 'problem'),
   /** With a greater share of retries among the requests, those that are refused are told not to be tried again. Default 0.1. */
   retriesAtMost: v.optional(shareOrZero, 0.1),
+  /**
+   * Which limits answers tell of, in `RateLimit` and `RateLimit-Policy`: the caller's own (`keyed`), `all`, on `refusals` by them only, or `none`. Default
+   * `keyed`; a refusal always tells of the limit that refused, but with `none`.
+   */
+  rateLimitHeaders: v.optional(oneOf(...toldLimits), 'keyed'),
   /** Paths that pass no layers and are answered while the server drains: health checks. Default: none. */
   exempt: v.optional(v.array(path), () => []),
   /** Calls that a handler makes are made on behalf of its request, with nothing passed along. Default false. */
   ambient: v.optional(v.boolean(), false),
   /** Work that goes on after its time gives its slot back when it ends, or after this. Default 1 min. */
   abandonedAtMost: v.optional(positiveSpan, '1m'),
+  /**
+   * After its client has left, a handler that gives no promise (callbacks, Express, Fastify) keeps its slot until it ends its answer, or so long: many just stop.
+   * Default 10 s.
+   */
+  leftAtMost: v.optional(positiveSpan, '10s'),
 })
 
 export type ServerSettings = v.InferOutput<typeof serverOptions>
 
-/** What is asked of each request, in the framework's own words. */
+/** What is asked of each request, in the framework's own words. What throws is as if nobody had been asked, and is told. */
 export interface Asked<R> {
   /** A name for requests that cost alike, from a small set: `'GET /items/:id'`. Default: the method, or the framework's route. */
   readonly route?: (request: R) => string

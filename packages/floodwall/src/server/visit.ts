@@ -1,23 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Ambient } from '../core/ambient.ts'
 import type { Call } from '../core/call.ts'
 import { forgetMadeGood } from '../core/exhausted.ts'
-import type { Init } from '../core/init.ts'
+import { type Init, NOTHING } from '../core/init.ts'
 import { isThenable, judge } from '../core/leaf.ts'
 import { answered, failed, type Outcome, type Verdict } from '../core/outcome.ts'
 import type { Pipeline } from '../core/pipeline.ts'
 import type { Done } from '../core/policy.ts'
 import type { ErrorAnswer } from '../wire/error-body.ts'
 import { names } from '../wire/names.ts'
+import type { Abandoned } from './abandoned.ts'
 import { writeAnswer } from './answers.ts'
 import { type Admitted, admit } from './call-of.ts'
+import { carry } from './carry.ts'
 import type { Connection, Waiting } from './connections.ts'
 import { silence } from './silence.ts'
 
 // One request, from its head to the end of its answer.
 //
 // The head of the answer is the outcome: its status is the verdict, and no deadline cuts it off any more. The end of the response is the end
-// of the work, which has its slot until then: `close` and not `finish`, since a client that leaves lets no response finish.
+// of the work, which has its slot until then: `close` and not `finish`, since a client that leaves lets no response finish. Where the client
+// has left and the handler goes on, its own end is: its promise has settled, or it ends an answer that goes nowhere.
 //
 // Invariant: the handler runs at most once; its work ends exactly once; the client is answered by one of the two, it or us; and then `over`
 // is called, once.
@@ -36,11 +38,12 @@ export interface Handling {
 
 /** Where a request comes in. */
 export interface Door {
-  /** So long a handler has its slot after its time, in milliseconds. */
-  readonly abandonedMs: number
-  /** Monotonic milliseconds, read now. */
-  precise(): number
-  answerOf(outcome: Outcome<unknown>, call: Call | null): ErrorAnswer
+  readonly abandoned: Abandoned
+  /** Monotonic milliseconds, as of the last reading of this turn. */
+  now(): number
+  answerOf(outcome: Outcome<unknown>, call: Call | null, init: Init): ErrorAnswer
+  /** Before the head of an answer: what its caller has left of its limits. */
+  tellLimits(response: ServerResponse, call: Call, status: unknown): void
   /** What trusted callers are told of the admission level; undefined: nothing. */
   levelText(): string | undefined
   /** The answer to a request that is refused unread, as its connection allows. */
@@ -55,6 +58,7 @@ export class Visit implements Waiting {
   private readonly response: ServerResponse
   private readonly connection: Connection
   private readonly handling: Handling
+  private init: Init = NOTHING
   /** As it was begun: a cancel of it comes to whatever waits. */
   private root: Call | null = null
   /** The attempt in which the handler runs. */
@@ -64,11 +68,13 @@ export class Visit implements Waiting {
   private answeredBy: 'nobody' | 'handler' | 'us' = 'nobody'
   /** The body of the answer has the slot. */
   private holds = false
-  /** The handler will say when it has ended: it gave us a promise. */
-  private promised = false
+  /** What the handler gave us to tell when it has ended. */
+  private promise: 'none' | 'pending' | 'settled' = 'none'
   private thrown: { readonly error: unknown } | null = null
-  private cancelLapse: (() => void) | null = null
+  /** Nobody waits for the handler, which goes on: to be called when it has ended. */
+  private letGo: (() => void) | null = null
   private closed = false
+  private over = false
 
   constructor(door: Door, request: IncomingMessage, response: ServerResponse, at: Connection, handling: Handling) {
     this.door = door
@@ -86,6 +92,7 @@ export class Visit implements Waiting {
   }
 
   begin(pipeline: Pipeline, init: Init): void {
+    this.init = init
     this.root = pipeline.enter(this.work, this.settle, init)
   }
 
@@ -121,8 +128,11 @@ export class Visit implements Waiting {
       return this.threw(error)
     }
     if (!isThenable(result)) return
-    this.promised = true
-    result.then(this.fulfilled, this.threw)
+    this.promise = 'pending'
+    result.then(
+      () => this.fulfilled(),
+      (error: unknown) => this.rejected(error),
+    )
   }
 
   /** Node writes every head through `writeHead`, the implicit ones as well. */
@@ -131,6 +141,7 @@ export class Visit implements Waiting {
     const { writeHead } = response
     response.writeHead = (...args: unknown[]): ServerResponse => {
       this.tellLevel()
+      this.door.tellLimits(response, call, args[0])
       if (this.answeredBy === 'nobody') this.tellSpent(call, args[0])
       const result: ServerResponse = Reflect.apply(writeHead, response, args)
       if (this.answeredBy === 'nobody') this.head(call, known)
@@ -161,17 +172,22 @@ export class Visit implements Waiting {
   }
 
   /** The handler says that it has ended: that matters when it was not waited for. Its answer may still be to come, through a callback. */
-  private readonly ended = (): void => {
-    if (this.cancelLapse !== null) this.end(failed(undefined, 'ignored'))
+  private ended(): void {
+    if (this.letGo !== null) this.end(failed(undefined, 'ignored'))
   }
 
   /** So has its promise: what is still to come, comes through a callback, and nobody will say when that has ended. */
-  private readonly fulfilled = (): void => {
-    this.promised = false
+  private fulfilled(): void {
+    this.promise = 'settled'
     this.ended()
   }
 
-  private readonly threw = (error: unknown): void => {
+  private rejected(error: unknown): void {
+    this.promise = 'settled'
+    this.threw(error)
+  }
+
+  private threw(error: unknown): void {
     const call = this.call as Call
     if (this.done !== null && this.answeredBy === 'nobody') {
       this.thrown = { error }
@@ -185,12 +201,15 @@ export class Visit implements Waiting {
 
   /** The work has ended, or the head of its answer is sent. */
   private end(outcome: Outcome<unknown>): void {
-    const { done, cancelLapse } = this
+    const { done, letGo } = this
     this.done = null
-    this.cancelLapse = null
-    cancelLapse?.()
+    this.letGo = null
+    letGo?.()
     done?.(outcome)
-    if (this.closed) this.leave()
+    if (!this.closed) return
+    if (this.holds) this.call?.end(undefined)
+    this.holds = false
+    this.leave()
   }
 
   /** What became of the call, once. */
@@ -200,23 +219,14 @@ export class Visit implements Waiting {
     if (call !== null && thrown !== null && this.handling.threw !== undefined) {
       return this.handling.threw(thrown.error, call)
     }
-    const answer = this.door.answerOf(outcome, call)
+    const answer = this.door.answerOf(outcome, call, this.init)
     if (call === null) return this.refuse(answer)
     this.answeredBy = 'us'
     writeAnswer(this.response, answer)
-    if (this.done !== null) this.abandon(call)
-  }
-
-  /** The handler runs, and nobody waits for it: it has its slot until it ends. */
-  private abandon({ host: { env } }: Call): void {
-    const { abandonedMs } = this.door
-    const lapse = () => {
-      const why = `a handler went on for ${abandonedMs} ms after its time`
-      env.emit({ type: 'lapsed', at: env.now(), path: env.path, why })
-      this.ended()
-    }
-    this.cancelLapse = env.after(abandonedMs, lapse, true)
-    silence(this.response, this.ended)
+    if (this.done === null) return
+    const ended = () => this.ended()
+    this.letGo = this.door.abandoned.byTime(call.host.env, ended)
+    silence(this.response, ended)
   }
 
   /** The response is over, whole or cut off, or the connection is. */
@@ -224,21 +234,34 @@ export class Visit implements Waiting {
     if (this.closed) return
     this.closed = true
     this.connection.delete(this)
-    this.connection.answeredAt = this.door.precise()
-    this.response.off('close', this.lost)
+    this.connection.answeredAt = this.door.now()
     // A stream of HTTP/2 that was reset calls itself finished, although nobody has ended it.
-    const isWhole = this.response.writableEnded && this.response.writableFinished
-    if (this.answeredBy !== 'us' && !isWhole) this.root?.cancel(clientLeft(), 'ignored')
-    if (this.holds) this.call?.end(undefined)
-    if (this.cancelLapse !== null) return
-    // Its client has gone, and it goes on, as most handlers do: it has its slot until it ends.
-    if (this.promised && this.done !== null && this.call !== null) {
+    const { writableEnded, writableFinished } = this.response
+    if (this.answeredBy !== 'us' && !(writableEnded && writableFinished)) this.cutOff()
+    if (this.letGo === null) this.end(failed(undefined, 'ignored'))
+    // Its client heard the head, and nobody hears the rest: what the handler still says is for nobody.
+    else if (this.holds) this.leave()
+  }
+
+  /** Its client has gone, and it goes on, as most handlers do: it has its slot until it ends. */
+  private cutOff(): void {
+    const { call, holds } = this
+    const promised = this.promise === 'pending'
+    // What streams and has promised nothing mostly listens to its connection, and ends nothing. What had promised to end, has.
+    const goesOn = promised ? holds || this.done !== null : this.promise === 'none' && this.done !== null
+    if (call !== null && goesOn) {
       this.answeredBy = 'us'
-      this.abandon(this.call)
-    } else this.end(failed(undefined, 'ignored'))
+      // First, since it may end while it hears that it is to stop.
+      const ended = () => this.ended()
+      this.letGo = this.door.abandoned.byClient(call.host.env, promised, ended)
+      if (!holds) silence(this.response, ended)
+    }
+    this.root?.cancel(clientLeft(), 'ignored')
   }
 
   private leave(): void {
+    if (this.over) return
+    this.over = true
     this.door.left()
     this.handling.over?.()
   }
@@ -267,13 +290,4 @@ function isEcho(call: Call, error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false
   const { name, cause } = error as { name?: unknown; cause?: unknown }
   return name === 'AbortError' || cause === reason
-}
-
-/** Listeners of `request` run on behalf of `call`: Node would run them in the context of the connection. */
-function carry(request: IncomingMessage, call: Call, ambient: Ambient): void {
-  const { emit } = request
-  request.emit = (...args: unknown[]): boolean => {
-    const go = () => Reflect.apply(emit, request, args) as boolean
-    return ambient.on === null ? go() : (ambient.on.run(call, go, undefined) as boolean)
-  }
 }

@@ -223,11 +223,11 @@ test('options that are wrong are told of when the listener is made', () => {
   )
 })
 
-test('an option that throws is answered for, and heard of', async () => {
-  const key = () => {
+test('a trust that throws is answered for, and heard of', async () => {
+  const trust = () => {
     throw ERROR
   }
-  const { guard, collecting, heard: seen } = house(() => {}, { key })
+  const { guard, collecting, heard: seen } = house(() => {}, { trust })
   await using server = await serving(collecting)
   expect((await ask({ port: server.port })).status).toBe(500)
   await until(() => seen.length === 1)

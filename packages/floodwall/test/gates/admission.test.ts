@@ -115,6 +115,25 @@ describe('a level', () => {
     expect(cut.level).toBe(LAST_PLACE)
   })
 
+  test('knows of which classes none has to be refused, and does not change its mind by chance', () => {
+    const cut = new AdmissionLevel()
+    /** So many of the two upper classes, of 100 that are done. */
+    const after = (top: number, second: number) => {
+      for (let round = 0; round < 20; round++) {
+        for (let i = 0; i < top; i++) cut.offer(64)
+        for (let i = 0; i < second; i++) cut.offer(192)
+        for (let i = 0; i < 400; i++) cut.offer(300)
+        cut.adjust(100, 0, 1)
+      }
+      return cut.sparedRank
+    }
+    expect(cut.sparedRank).toBe(-1)
+    expect([after(40, 50), after(30, 40), after(40, 50), after(40, 70), after(40, 50)]).toEqual([0, 1, 1, 0, 0])
+    expect(after(110, 0)).toBe(-1)
+    cut.open()
+    expect(cut.sparedRank).toBe(-1)
+  })
+
   test('is lowered by signals', () => {
     const cut = new AdmissionLevel()
     for (let i = 0; i < 128; i++) cut.offer(128 + i)

@@ -200,7 +200,8 @@ test('who is spared when his time is over stands where he stood', () => {
   }
   expect(look()).toMatchObject({ overloaded: true, inFlight: 2 })
   batches(100)
-  expect(order.slice(2)).toEqual(['new', 'middle', 'old'])
+  // All of the class can be done: the oldest first.
+  expect(order.slice(2)).toEqual(['old', 'middle', 'new'])
 })
 
 test('after a surge that ends in silence nothing is shown of it', () => {
@@ -212,4 +213,73 @@ test('after a surge that ends in silence nothing is shown of it', () => {
   expect(look()['overloaded']).toBe(true)
   world.advance(1001)
   expect([look()['overloaded'], look()['level'], layer.levelText()]).toEqual([false, 512, '512'])
+})
+
+describe('with one place', () => {
+  test.each([1, 4])('one runs at a time, whatever comes, also where it should begin with %d', async (start) => {
+    const { world, p, look } = house({ limits: { start, most: 1 } })
+    expect(look()['limit']).toBe(1)
+    let [running, most, done] = [0, 0, 0]
+    for (let i = 0; i < 2000; i++) {
+      p.start(
+        (_, end) => {
+          most = Math.max(most, ++running)
+          world.after(20, () => {
+            running--
+            end(answered(1))
+          })
+        },
+        ({ ok }) => void (done += ok ? 1 : 0),
+      )
+      world.advance(5)
+    }
+    // Four times the load, of which one at a time is done all the time.
+    expect([most, look()['limit'], look()['overloaded']]).toEqual([1, 1, true])
+    expect(done).toBeGreaterThan(0.97 * 500)
+    await world.advanceAsync('1s')
+    expect(look()).toMatchObject({ inFlight: 0, waiting: 0 })
+  })
+
+  test('a reload may make it one, and more again', async () => {
+    const { world, p, look } = house()
+    p.reload([overload({ limits: { most: 1 } })])
+    expect(look()['limit']).toBe(1)
+    const fates = [1, 2].map((value) => fateOf(p.call(takes(world, 10, value)), world))
+    await world.advanceAsync(50)
+    expect(fates.map(({ at }) => at)).toEqual([10, 20])
+    p.reload([overload({ limits: { most: 8 } })])
+    for (let i = 0; i < 100; i++) {
+      for (let one = 0; one < 8; one++) fateOf(p.call(takes(world, 10, one)), world)
+      await world.advanceAsync(10)
+    }
+    expect(look()['limit']).toBeGreaterThanOrEqual(2)
+  })
+})
+
+describe('who goes next in a surge', () => {
+  test('the oldest of a class of which all can be done, the newest of a class of which more come', () => {
+    const { world, p, look } = house()
+    const order: Record<string, number[]> = { criticalPlus: [], critical: [] }
+    const enter = (criticality: 'criticalPlus' | 'critical', name: number) =>
+      p.start(
+        (_, done) => {
+          order[criticality]?.push(name)
+          world.after(20, () => done(answered(name)))
+        },
+        () => {},
+        { criticality },
+      )
+    // 100 a second can be done: 40 come of the one class, 400 of the other.
+    for (let i = 0; i < 2000; i++) {
+      if (i % 10 === 0) enter('criticalPlus', i)
+      enter('critical', i)
+      world.advance(2.5)
+    }
+    expect(look()['overloaded']).toBe(true)
+    const late = (names: number[] = []) => names.filter((name) => name > 1000)
+    const isSorted = (names: number[]) => names.every((name, i) => i === 0 || name > (names[i - 1] as number))
+    expect(isSorted(late(order['criticalPlus']))).toBe(true)
+    expect(isSorted(late(order['critical']))).toBe(false)
+    expect(look()['refused']).toMatchObject({ criticalPlus: 0 })
+  })
 })

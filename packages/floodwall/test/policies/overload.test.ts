@@ -73,8 +73,8 @@ describe('in calm times', () => {
   })
 
   test('C15 waiting is bounded, work is not; an abort frees the place at once', async () => {
-    const { world, p, enter, look } = house({ atMost: 100, size: 3 }, 1)
-    // The least limit is 2: A and another run.
+    const { world, p, enter, look } = house({ atMost: 100, size: 3 }, 2)
+    // A and another run.
     const a = enter('a', 500)
     const z = enter('z', 500)
     await world.advanceAsync(10)

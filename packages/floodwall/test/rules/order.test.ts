@@ -1,4 +1,5 @@
 import {
+  adaptiveLimit,
   balance,
   breaker,
   bulkhead,
@@ -11,7 +12,10 @@ import {
   isTimeout,
   keyed,
   type Layer,
+  overload,
   type Pipeline,
+  pace,
+  partitions,
   pipeline,
   queue,
   rateLimit,
@@ -49,6 +53,15 @@ describe('orders that defeat themselves', () => {
     expect(orderWarnings([])).toEqual([])
   })
 
+  test('a pace where it belongs is nothing to warn of, nor are partitions', () => {
+    const paced = [deadline({ within: '2s' }), pace({ rate: 50 }), breaker({}), timeout({ after: '500ms' })]
+    expect(orderWarnings(paced)).toEqual([])
+    expect(orderWarnings([deadline({ within: '2s' }), retry(), pace({ rate: 50 }), bulkhead({ slots: 4 })])).toEqual([])
+    expect(orderWarnings([timeout({ after: '2s' }), pace({ rate: 50, atMost: '1s' })])).toEqual([])
+    const divided = partitions({ of: bulkhead({ slots: 4 }), shares: { critical: 0.5 } })
+    expect(orderWarnings([queue({}), divided, timeout({ after: '500ms' })])).toEqual([])
+  })
+
   test.each<readonly [string, Layer[]]>([
     ['timeout > retry', [timeout({ after: 100 }), retry()]],
     ['retry > deadline', [retry(), deadline({ within: 100 })]],
@@ -76,6 +89,18 @@ describe('orders that defeat themselves', () => {
     ['balance > bulkhead', [balance({ endpoints: [{ id: 'a' }] }), bulkhead({ slots: 1 })]],
     ['bulkhead > retry', [keyed({ of: bulkhead({ slots: 1 }) }), retry()]],
     ['breaker > retry', [shadow({ of: breaker() }), retry()]],
+    ['bulkhead > retry', [partitions({ of: bulkhead({ slots: 4 }), shares: { critical: 0.5 } }), retry()]],
+    ['bulkhead > queue', [partitions({ of: bulkhead({ slots: 4 }), shares: { critical: 0.5 } }), queue({})]],
+    ['bulkhead > pace', [bulkhead({ slots: 1 }), pace({ rate: 1 })]],
+    ['bulkhead > pace', [partitions({ of: bulkhead({ slots: 4 }), shares: { critical: 0.5 } }), pace({ rate: 1 })]],
+    ['adaptiveLimit > pace', [adaptiveLimit(), pace({ rate: 1 })]],
+    ['overload > pace', [overload(), pace({ rate: 1 })]],
+    ['breaker > pace', [breaker(), pace({ rate: 1 })]],
+    ['pace > retry', [pace({ rate: 1 }), retry()]],
+    ['pace > hedge', [pace({ rate: 1 }), hedge()]],
+    ['pace > deadline', [pace({ rate: 1 }), deadline({ within: 100 })]],
+    ['pace > rateLimit', [pace({ rate: 1 }), rateLimit({ rate: 1 })]],
+    ['timeout > pace', [timeout({ after: '1s' }), pace({ rate: 1, atMost: '1s' })]],
   ])('%s', (pair, layers) => {
     const warnings = orderWarnings(layers)
     expect(warnings).toHaveLength(1)

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call } from '../../core/call.ts'
 import type { Snapshot } from '../../core/gate.ts'
 import type { Pipeline } from '../../core/pipeline.ts'
-import { ServerEdge, type ServerOptions, writeAnswer } from '../../server/index.ts'
+import { type Handling, ServerEdge, type ServerOptions, writeAnswer } from '../../server/index.ts'
 
 /** A listener for `createServer`, and the call in which it runs. */
 export type Listener = (request: IncomingMessage, response: ServerResponse, call: Call) => unknown
@@ -25,47 +25,94 @@ export interface Protected {
   close(): Promise<void>
 }
 
+/** A listener behind its edge. */
+interface House {
+  readonly edge: ServerEdge<IncomingMessage>
+  readonly listener: Listener
+  readonly onError: HttpOptions['onError']
+}
+
+const NOTHING_TO_HEAR: Promise<void> = Promise.resolve()
+
+/** One request: runs the listener, and keeps what it threw until the response is over. */
+class Hearing implements Handling {
+  private readonly house: House
+  private readonly request: IncomingMessage
+  private readonly response: ServerResponse
+  /** A box: `undefined` may be thrown, too. */
+  private thrown: { readonly error: unknown } | undefined
+  /** The listener has returned, and no promise: it throws nothing any more. */
+  private silent = false
+  private ended = false
+  private tell: (() => void) | undefined
+
+  constructor(house: House, request: IncomingMessage, response: ServerResponse) {
+    this.house = house
+    this.request = request
+    this.response = response
+  }
+
+  proceed(call: Call): unknown {
+    const result = this.house.listener(this.request, this.response, call)
+    this.silent = result === undefined
+    return result
+  }
+
+  threw(error: unknown): void {
+    const { house, request, response } = this
+    if (house.onError !== undefined) {
+      try {
+        return house.onError(error, request, response)
+      } catch (worse) {
+        return this.fault(worse)
+      }
+    }
+    const known = house.edge.answerOfError(error, request)
+    if (known !== undefined && !response.headersSent) writeAnswer(response, known)
+    else this.fault(error)
+  }
+
+  over(): void {
+    this.ended = true
+    this.tell?.()
+  }
+
+  private fault(error: unknown): void {
+    this.thrown = { error }
+    answerFault(this.house.edge, this.response)
+  }
+
+  /** Resolves when the response is over, and rejects with what the listener threw; a promise of its own only where that may be something. */
+  get heard(): Promise<void> {
+    if (this.silent && this.thrown === undefined) return NOTHING_TO_HEAR
+    return new Promise((resolve, reject) => {
+      this.tell = () => (this.thrown === undefined ? resolve() : reject(this.thrown.error))
+      if (this.ended) this.tell()
+    })
+  }
+}
+
+function answerFault(edge: ServerEdge<IncomingMessage>, response: ServerResponse): void {
+  if (response.headersSent) response.destroy()
+  else writeAnswer(response, edge.answerOfFault())
+}
+
 /** `listener` behind `pipeline`. Throws a ConfigError on bad options. */
 export function protect(pipeline: Pipeline, listener: Listener, options: HttpOptions = {}): Protected {
   const { onError, ...own } = options
   const edge = new ServerEdge<IncomingMessage>(pipeline, own)
-
-  const answerFault = (response: ServerResponse): void => {
-    if (response.headersSent) response.destroy()
-    else writeAnswer(response, edge.answerOfFault())
+  const house: House = { edge, listener, onError }
+  const guarded = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const hearing = new Hearing(house, request, response)
+    try {
+      edge.serve(request, response, request, hearing)
+    } catch (error) {
+      // An option of the user's: `trust`.
+      answerFault(edge, response)
+      return Promise.reject(error)
+    }
+    return hearing.heard
   }
-
-  /** Resolves when the response is over, and rejects with what the listener threw. */
-  const guarded = (request: IncomingMessage, response: ServerResponse): Promise<void> =>
-    new Promise((resolve, reject) => {
-      /** A box: `undefined` may be thrown, too. */
-      let thrown: { readonly error: unknown } | undefined
-      const threw = (error: unknown): void => {
-        if (onError !== undefined) {
-          try {
-            return onError(error, request, response)
-          } catch (worse) {
-            thrown = { error: worse }
-            return answerFault(response)
-          }
-        }
-        const known = edge.answerOfError(error, request)
-        if (known !== undefined && !response.headersSent) return writeAnswer(response, known)
-        thrown = { error }
-        answerFault(response)
-      }
-      const over = (): void => {
-        if (thrown === undefined) resolve()
-        else reject(thrown.error)
-      }
-      try {
-        edge.serve(request, response, request, { proceed: (call) => listener(request, response, call), threw, over })
-      } catch (error) {
-        // An option of the user's: `key`, `route`, `trust`.
-        answerFault(response)
-        reject(error)
-      }
-    })
   // For Node a listener returns nothing; that it hears of a promise all the same is what we build on.
   const heard = guarded as (request: IncomingMessage, response: ServerResponse) => void
   return Object.assign(heard, { inspect: () => edge.inspect(), close: () => edge.close() })

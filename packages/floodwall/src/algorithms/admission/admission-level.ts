@@ -17,8 +17,9 @@ const KEPT = 0.6
 /** This share of those admitted may find room at once. */
 const AT_ONCE = 0.03
 const GAIN = 0.5
-/** Classes that come to less than this share of what is done, in sum. */
+/** Classes that come to less than this share of what is done, in sum; and from then on until they come to all of it: a window may be as few as 8 calls. */
 const SPARED = 0.8
+const STILL_SPARED = 1
 const LEAST_MARGIN = 1.02
 const MOST_MARGIN = 3
 /** Before anything is known: enough that chance leaves no worker without work. */
@@ -68,9 +69,9 @@ export class AdmissionLevel {
   private spared(): number {
     const { counts } = this
     let offered = 0
-    for (let place = 0; place < counts.length; place++) {
-      offered += counts[place]!
-      if (offered > this.done * SPARED) return Math.floor(place / COHORTS) - 1
+    for (let rank = 0; rank * COHORTS < counts.length; rank++) {
+      for (let place = rank * COHORTS; place < (rank + 1) * COHORTS; place++) offered += counts[place]!
+      if (offered > this.done * (rank <= this.sparedRank ? STILL_SPARED : SPARED)) return rank - 1
     }
     return counts.length / COHORTS - 1
   }
