@@ -7,13 +7,16 @@ const conditions = ['floodwall-source']
 
 /** Of the library: tests of objects in virtual time, which share nothing. They load it once per worker and not once per file. */
 const shared = [
+  'caches',
   'cluster',
   'compat',
   'gates',
+  'keys',
   'policies',
   'properties',
   'rules',
   'simulator',
+  'sketches',
   'stats',
   'testing',
   'trips',

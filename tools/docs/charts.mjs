@@ -11,8 +11,12 @@ import { bulkheadAroundASlowTarget } from './charts/bulkhead.mjs'
 import { breakersBeforeFaults } from './charts/choosing.mjs'
 import { deadlineAlongAChain } from './charts/deadline.mjs'
 import { tailWithAndWithout } from './charts/hedge.mjs'
+import { oneHotItem } from './charts/hot-keys.mjs'
+import { oneItemOnSale } from './charts/hot-parameter.mjs'
 import { bothSides, gatePolicyPipeline, twoEnds } from './charts/house.mjs'
 import { keyedLimits } from './charts/keyed.mjs'
+import { keysOfAWhole } from './charts/keyed-rate-limit.mjs'
+import { tablesOverAnOutage } from './charts/local-table.mjs'
 import { overloadOverAFlood } from './charts/overload.mjs'
 import { crowdBeforeAPace } from './charts/pace.mjs'
 import { partitionsOfALimit } from './charts/partitions.mjs'
@@ -41,7 +45,11 @@ export const pictures = /** @type {Readonly<Record<string, () => string>>} */ ({
   'both-sides.svg': bothSides,
   'gate-policy-pipeline.svg': gatePolicyPipeline,
   'two-ends.svg': twoEnds,
+  'hot-keys.svg': oneHotItem,
+  'hot-parameter.svg': oneItemOnSale,
   'keyed.svg': keyedLimits,
+  'keyed-rate-limit.svg': keysOfAWhole,
+  'local-table.svg': tablesOverAnOutage,
   'pace.svg': crowdBeforeAPace,
   'partitions.svg': partitionsOfALimit,
   'overload.svg': overloadOverAFlood,

@@ -21,7 +21,12 @@ export type { BbrOptions, BbrSettings, CpuUsage } from './algorithms/gates/bbr-s
 export { Breaker, breaker } from './algorithms/gates/breaker.ts'
 export type { BreakerSave } from './algorithms/gates/breaker-save.ts'
 export type { BreakerOptions, BreakerSettings, BreakerState, OpenFor } from './algorithms/gates/breaker-settings.ts'
+export type { Overrides } from './algorithms/gates/hot-parameter-overrides.ts'
+export type { HotParameterOptions } from './algorithms/gates/hot-parameter-settings.ts'
+export type { Parameter, ParameterOf, ParameterValue } from './algorithms/gates/hot-parameter-value.ts'
 export { Keyed, type KeyedOptions, type KeyOf, keyed } from './algorithms/gates/keyed.ts'
+export { KeyedRateLimit, keyedRateLimit } from './algorithms/gates/keyed-rate-limit.ts'
+export type { CostOf, KeyedRateOptions, KeyedRateSettings } from './algorithms/gates/keyed-rate-limit-settings.ts'
 export { Partitions, partitions } from './algorithms/gates/partitions.ts'
 export type {
   PartitionOf,
@@ -38,6 +43,10 @@ export { Throttle, throttle } from './algorithms/gates/throttle.ts'
 export type { ThrottleOptions, ThrottleSettings, ThrottleState } from './algorithms/gates/throttle-settings.ts'
 export { TokenBucket } from './algorithms/gates/token-bucket.ts'
 export type { Rate, Reservable } from './algorithms/rates/rate.ts'
+export type { CounterCache, CounterCacheMaker, CounterCacheOptions } from './algorithms/sketches/counter-cache.ts'
+export { lru } from './algorithms/sketches/lru.ts'
+export { tinyLfu } from './algorithms/sketches/tiny-lfu.ts'
+export { HotKeys, type HotKeysOptions, hotKeys } from './caches/hot-keys.ts'
 export type { Ambient, AmbientStore } from './core/ambient.ts'
 export type { Call } from './core/call.ts'
 export { type Duration, showMs, toMs } from './core/duration.ts'
@@ -57,13 +66,14 @@ export {
   cancelAll,
   type Gate,
   Permit,
+  type Quota,
   type Reason,
   type Refuser,
   Rejection,
   type Snapshot,
   settleAll,
 } from './core/gate.ts'
-export type { Criticality, Endpoint, Init } from './core/init.ts'
+export type { CallParameters, Criticality, Endpoint, Init } from './core/init.ts'
 export { around, gate, type Kind, kindOf, type Layer, snapshotOf } from './core/layer.ts'
 export {
   answered,
@@ -84,6 +94,7 @@ export { type DeadlineOptions, deadline } from './policies/deadline.ts'
 export { hedge } from './policies/hedge.ts'
 export type { HedgeOptions } from './policies/hedge-options.ts'
 export { type ApiOf, type HoldBackOptions, holdBack, type Quorum } from './policies/hold-back.ts'
+export { hotParameter } from './policies/hot-parameter.ts'
 export { Limiter, type LimiterOptions, limiter, type Patience, type Reservation } from './policies/limiter.ts'
 export { overload } from './policies/overload.ts'
 export type { OverloadOptions } from './policies/overload-options.ts'

@@ -14,6 +14,12 @@ const TELLING: Readonly<Record<string, readonly RegExp[]>> = {
     /: halfOpen -> closed, /,
   ],
   'callbacks-without-promises.mjs': [/^\d+ at the first try, \d+ at a later one, \d+ failed$/m, /refused: 0/],
+  'hot-cache.mjs': [/^with: 50\d, 500 of them/m, /^hot: phone, 75 % of all$/m, /^there, after: 6 left$/m],
+  'limit-callers.mjs': [
+    /^a key: 429, RateLimit "api\/keyed";r=0;t=60, again in 60 s\nanother key: 200, RateLimit "api\/keyed";r=1;t=60$/m,
+    /^a site of IPv6: 429, .*\nits neighbour: 200, /m,
+    /^who invents addresses: 429, /m,
+  ],
   'own-gate.mjs': [/^ok {2}10,000 random steps/m, /of 400 ms are left$/m],
   'per-user-limit.mjs': [/^ann: 4 of 4 passed$/m, /^bot: 1\d of 100 passed$/m, /^ben: 4 of 4 passed$/m],
   'protect-a-dependency.mjs': [

@@ -12,8 +12,20 @@ export interface About extends Omit<Init, 'method' | 'waitedMs' | 'cohort' | 'st
 
 /** The fields of an {@link About}, and the rest. Absent stays absent. */
 export function splitAbout<T extends About>(all: T): { about: Init; rest: Omit<T, keyof About> } {
-  const { parent, within, signal, criticality, cost, key, route, idempotent, data, classify, ...rest } = all
-  const fields = { parent, within, signal, criticality, cost, key, method: route, idempotent, data, classify }
+  const { parent, within, signal, criticality, cost, key, route, idempotent, data, parameters, classify, ...rest } = all
+  const fields = {
+    parent,
+    within,
+    signal,
+    criticality,
+    cost,
+    key,
+    method: route,
+    idempotent,
+    data,
+    parameters,
+    classify,
+  }
   const about = Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null))
   return { about, rest }
 }

@@ -7,21 +7,24 @@ import type { Call } from './call.ts'
 //
 // Invariant: a signal has a listener of ours if and only if a call that came with it is under way.
 
+/** Who leaves with a signal. */
+type Leaving = Pick<Call, 'cancel'>
+
 /** The calls that came with one signal. */
 class Ear {
   private readonly signal: AbortSignal
-  private readonly calls = new Set<Call>()
+  private readonly calls = new Set<Leaving>()
 
   constructor(signal: AbortSignal) {
     this.signal = signal
   }
 
-  add(call: Call): void {
+  add(call: Leaving): void {
     if (this.calls.size === 0) this.signal.addEventListener('abort', this.hear)
     this.calls.add(call)
   }
 
-  delete(call: Call): void {
+  delete(call: Leaving): void {
     if (this.calls.delete(call) && this.calls.size === 0) this.signal.removeEventListener('abort', this.hear)
   }
 
@@ -35,13 +38,13 @@ export class Aborts {
   private readonly ears = new WeakMap<AbortSignal, Ear>()
 
   /** From now on an abort of `signal` cancels `call`. */
-  add(signal: AbortSignal, call: Call): void {
+  add(signal: AbortSignal, call: Leaving): void {
     let ear = this.ears.get(signal)
     if (ear === undefined) this.ears.set(signal, (ear = new Ear(signal)))
     ear.add(call)
   }
 
-  delete(signal: AbortSignal, call: Call): void {
+  delete(signal: AbortSignal, call: Leaving): void {
     this.ears.get(signal)?.delete(call)
   }
 }

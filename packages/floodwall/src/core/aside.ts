@@ -4,6 +4,7 @@ import type { Exhausted } from './exhausted.ts'
 import type { Permit } from './gate.ts'
 import type { Endpoint } from './init.ts'
 import type { Outcome, Verdict } from './outcome.ts'
+import type { Runtime } from './runtime.ts'
 
 /** Occupancy that outlived its outcome: the caller has gone, the work has not. */
 export interface Holding {
@@ -83,10 +84,13 @@ export class Aside {
     if (this.lapse !== null && this.children?.size === 0 && this.controller === null) this.lapse.rest()
   }
 
-  /** The work has really ended: so does the occupancy that waited for it. */
-  release(verdict: Verdict | undefined, now: number): void {
+  /** The work has really ended: so does the occupancy that waited for it. The clock is read precisely where somebody judges how long it took. */
+  release(verdict: Verdict | undefined, runtime: Pick<Runtime, 'now' | 'precise'>): void {
     const first = this.holdings
     this.holdings = null
+    let judged = false
+    for (let holding: Holding | null = first; holding !== null; holding = holding.next) judged ||= holding.since >= 0
+    const now = judged ? runtime.precise() : runtime.now()
     for (let holding: Holding | null = first; holding !== null; holding = holding.next) {
       const tookMs = holding.since < 0 ? 0 : Math.max(0, now - holding.since)
       holding.permit.settle(verdict ?? holding.verdict, tookMs, now)

@@ -1,6 +1,7 @@
 import { Aside, type Moment } from './aside.ts'
 import { branch, follow, wentTo } from './attempts.ts'
 import { Lapse } from './detachments.ts'
+import { dueAt } from './duration.ts'
 import type { Ask, Permit } from './gate.ts'
 import type { Criticality, Endpoint, Host, Init, Work } from './init.ts'
 import { failed, type Outcome, type Verdict } from './outcome.ts'
@@ -175,7 +176,7 @@ export class Call implements Ask {
     const [within, now] = [detachments.grant(to.within, env.path), env.now()]
     const { parent: _parent, signal: _signal, within: _within, ...rest } = this.init
     const call = new Call(this.host, this.work, this.callbacks, { ...rest, criticality: this.criticality })
-    call.shrinkDeadline(now + within)
+    call.shrinkDeadline(dueAt(now, within))
     call.extra.lapse = new Lapse(call, within)
     env.emit({ type: 'detached', at: now, path: env.path, why: to.reason, withinMs: within })
     return call
@@ -269,7 +270,7 @@ export class Call implements Ask {
   }
 
   private endAside(aside: Aside, verdict: Verdict | undefined): boolean {
-    if (this.works === 0 && aside.holdings !== null) aside.release(verdict, this.host.env.precise())
+    if (this.works === 0 && aside.holdings !== null) aside.release(verdict, this.host.env)
     aside.earlier?.end(verdict)
     return aside.traced !== null
   }

@@ -32,6 +32,8 @@ export class Chain {
   readonly first: Step
   /** Set when there are gates and nothing else. */
   readonly gatesOnly: Admission | null
+  /** Those that may say what they have left for a caller. */
+  readonly limits: readonly Gate[]
   private readonly env: Env
   private readonly end: Step
   /** Taken out by a reload while calls waited in them: those finish as they began, or are ended by {@link close}. */
@@ -41,6 +43,9 @@ export class Chain {
     this.env = env
     this.end = end
     this.layers = place(layers, env, previous)
+    this.limits = this.layers
+      .map((p) => p.built)
+      .filter((built): built is Gate => isGate(built) && built.quota !== undefined)
     const steps = fuse(this.layers, env)
     const [only] = steps
     this.gatesOnly = steps.length === 1 && only instanceof Admission ? only : null

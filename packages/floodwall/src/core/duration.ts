@@ -17,6 +17,15 @@ export function toMs(span: unknown): number {
   return Number(parts[1]) * (UNIT_MS[parts[2] as string] as number)
 }
 
+/**
+ * When `ms` from `now` are over, and never a hair later: (4.4 + 60) - 4.4 is 60.00000000000001, and who was given 60 has at most 60 left.
+ */
+export function dueAt(now: number, ms: number): number {
+  const at = now + ms
+  // The double before it; half a unit in the last place is rounded to a whole one.
+  return at - now > ms ? at * (1 - Number.EPSILON / 2) : at
+}
+
 /** A span as people write it, for messages and tables: `250ms`, `1.5s`, `2m`, `3h`, `30d`. */
 export function showMs(ms: number): string {
   if (!Number.isFinite(ms)) return 'for ever'

@@ -1,4 +1,5 @@
 import type { Call } from './call.ts'
+import { dueAt } from './duration.ts'
 import { timeoutError } from './errors.ts'
 import { type Refuser, Rejection } from './gate.ts'
 import { type Init, NOTHING } from './init.ts'
@@ -38,7 +39,7 @@ export function tie(call: Call, done: Done, host: Refuser): Done | undefined {
   if (parent != null) call.shrinkDeadline(parent.deadline)
   const inherited = call.deadline
   // NaN is a deadline that somebody failed to read: it must not become none.
-  if (within != null) call.shrinkDeadline(within > 0 ? now + within : now)
+  if (within != null) call.shrinkDeadline(within > 0 ? dueAt(now, within) : now)
   const left = call.deadline - now
   if (left < Number.POSITIVE_INFINITY) {
     // The parent's own alarm ends this call too, with no evidence against anybody; but a parent that has answered has taken it back.

@@ -21,6 +21,14 @@ export type FloodEvent = { readonly at: number; readonly path: string } & (
   | { readonly type: 'lapsed'; readonly why: string }
   /** A call left its caller's deadline and abort behind, on purpose. */
   | { readonly type: 'detached'; readonly why: string; readonly withinMs: number }
+  /** A key has become hot, or has cooled: at most once per second and layer, and of each layer at most k keys. */
+  | {
+      readonly type: 'hot'
+      readonly key: string | number
+      readonly hot: boolean
+      readonly perSecond: number
+      readonly share: number
+    }
   | {
       readonly type: 'reloaded'
       readonly kept: number
@@ -70,4 +78,11 @@ export class Listeners {
   private readonly fail = (): void => {
     this.failures++
   }
+}
+
+const LONGEST_MESSAGE = 200
+
+/** What went wrong, short enough for an event. */
+export function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_MESSAGE)
 }

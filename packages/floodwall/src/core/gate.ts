@@ -90,6 +90,18 @@ export interface Refuser {
   explain?(rejection: Rejection): string
 }
 
+/** What a rate limit has left for one caller: what the HTTP fields `RateLimit-Policy` and `RateLimit` are written from. */
+export interface Quota {
+  /** Units per {@link windowMs}: a bucket says its burst, and the time in which it fills; a window what it allows, and its length. */
+  readonly limit: number
+  /** Infinity where nothing is ever earned (rate 0). */
+  readonly windowMs: number
+  /** Whole units that could be taken now at once, 0 or more. */
+  readonly left: number
+  /** Milliseconds until one unit more than {@link left} could be taken; 0 while nothing is missing, Infinity where it never comes. */
+  readonly resetMs: number
+}
+
 /** JSON-safe, finite numbers; each kind publishes a schema of its own. */
 export type Snapshot = { readonly kind: string } & { readonly [field: string]: unknown }
 
@@ -110,6 +122,8 @@ export interface Gate extends Refuser {
   cancelled(permit: Permit, now: number): void
   /** Calls `wake` whenever capacity comes back, after it did; returns the way to stop. For waiting rooms, also across pipelines. */
   onFree?(wake: () => void): () => void
+  /** What is left for `ask`, whatever it costs. Takes nothing, and makes room for nobody. Undefined where it does not count in calls. */
+  quota?(ask: Ask): Quota | undefined
   /** True when the gate could be forgotten and made anew without anybody noticing. */
   idle?(now: number): boolean
   inspect(now: number): Snapshot

@@ -20,6 +20,12 @@ export interface Endpoint {
   readonly zone?: string
 }
 
+/**
+ * What a call is about, for limits per value: the arguments of a function, or the parts of a request by name (`'header:x-user'`, `'path:1'`,
+ * `'query:item'`). Undefined: there is none of that name.
+ */
+export type CallParameters = readonly unknown[] | ((name: string) => unknown)
+
 /** What a caller may say about a call. Everything is optional. */
 export interface Init {
   /** The call on whose behalf this one is made: deadline, abort and criticality are inherited. */
@@ -41,8 +47,10 @@ export interface Init {
   readonly method?: string
   /** Executing twice does no harm. Only then is work that may have run sent again. */
   readonly idempotent?: boolean
-  /** The caller's own; floodwall does not look at it. */
+  /** The caller's own; floodwall does not look at it, but where a layer is told to. */
   readonly data?: unknown
+  /** For `hotParameter`. Default: none. */
+  readonly parameters?: CallParameters
   readonly classify?: Classify
 }
 

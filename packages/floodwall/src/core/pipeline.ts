@@ -43,7 +43,7 @@ export class Pipeline {
   readonly kind = 'pipeline'
   readonly path: string
   /** @internal */ readonly env: Env
-  private readonly host: Host
+  /** @internal */ readonly host: Host
   /** Who refuses in the name of the pipeline itself. */
   private readonly door: Refuser
   private readonly listeners = new Listeners()
@@ -51,7 +51,7 @@ export class Pipeline {
   private readonly counts = new Counts()
   private running = 0
   private closed = false
-  private chain: Chain
+  /** @internal */ chain: Chain
 
   constructor(name: string, layers: readonly Layer[], options: PipelineOptions = {}) {
     const {
@@ -140,7 +140,7 @@ export class Pipeline {
     const { call } = this
     const self = this
     return function wrapped(this: This, ...args: A): Promise<T> {
-      return call.call(self, () => fn.apply(this, args)) as Promise<T>
+      return call.call(self, () => fn.apply(this, args), { parameters: args }) as Promise<T>
     }
   }
 
@@ -151,7 +151,7 @@ export class Pipeline {
     const { call } = this
     const self = this
     return function wrapped(this: This, ...args: A): Promise<T> {
-      return call.call(self, (inner: Call) => fn.call(this, inner, ...args)) as Promise<T>
+      return call.call(self, (inner: Call) => fn.call(this, inner, ...args), { parameters: args }) as Promise<T>
     }
   }
 

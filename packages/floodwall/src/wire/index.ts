@@ -9,6 +9,19 @@ export { CRITICALITY_KEY, type Inbound, type InboundOptions, readInbound } from 
 export { controlHeaders, names, timeoutAliases } from './names.ts'
 export { type OutboundOptions, writeOutbound } from './outbound.ts'
 export { both, noWish, type Pushback, pushbackOfBody, pushbackOfBoth, pushbackOfHeaders } from './pushback.ts'
+export {
+  leftOf,
+  leftUntil,
+  pauseOfRateLimit,
+  policyOf,
+  type RateLimitLeft,
+  type RateLimitPolicy,
+  rateLimitNames,
+  readRateLimit,
+  readRateLimitPolicy,
+  writeRateLimit,
+  writeRateLimitPolicy,
+} from './rate-limit.ts'
 export { readHttpDate, readRetryAfter, writeRetryAfter } from './retry-after.ts'
 export {
   type HeaderReader,

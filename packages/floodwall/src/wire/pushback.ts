@@ -1,10 +1,11 @@
 import { names } from './names.ts'
+import { pauseOfRateLimit, rateLimitNames } from './rate-limit.ts'
 import { readRetryAfter } from './retry-after.ts'
 
 // What does a server that says no wish its callers to do? Its word counts more than our backoff.
 //
-// Read from headers (`Retry-After`, `x-floodwall-retry: no`, `grpc-retry-pushback-ms`) and from error bodies in both forms. A RetryInfo may
-// ride on any error, a 401 as well as a 429.
+// Read from headers (`Retry-After`, `x-floodwall-retry: no`, `grpc-retry-pushback-ms`, `RateLimit` where nothing is left) and from error bodies
+// in both forms. A RetryInfo may ride on any error, a 401 as well as a 429.
 
 /** A server's wish. */
 export interface Pushback {
@@ -28,16 +29,18 @@ type AnswerHeader = (name: string) => string | readonly string[] | null | undefi
 
 /**
  * From the headers of an answer. `nowMs`: Unix time here, for dates of servers that do not say what time it is there. The common answer has
- * none of these headers, and costs three look-ups.
+ * none of these headers, and costs four look-ups.
  */
 export function pushbackOfHeaders(header: AnswerHeader, nowMs: number): Pushback {
   const after = header('retry-after')
   const grpc = header('grpc-retry-pushback-ms')
   const retry = header(names.retry)
-  if (after == null && grpc == null && retry == null) return noWish
+  const limit = header(rateLimitNames.limit)
+  if (after == null && grpc == null && retry == null && limit == null) return noWish
   const wait = grpc == null ? 0 : pauseMs(grpc)
   const noRetry = retry === 'no' || wait < 0
-  const pause = after == null ? 0 : readRetryAfter(one(after), nowMs, one(header('date')))
+  // It counts where `Retry-After` is missing, and only there (draft-ietf-httpapi-ratelimit-headers-11, 7).
+  const pause = after == null ? spentMs(limit) : readRetryAfter(one(after), nowMs, one(header('date')))
   const longer = Math.max(pause, wait)
   return longer === 0 && !noRetry ? noWish : { retryAfterMs: longer, noRetry }
 }
@@ -45,6 +48,12 @@ export function pushbackOfHeaders(header: AnswerHeader, nowMs: number): Pushback
 /** Two lines of a header say nothing. */
 function one(value: string | readonly string[] | null | undefined): string | undefined {
   return typeof value === 'string' ? value : undefined
+}
+
+/** Of `RateLimit` several lines are one list. */
+function spentMs(limit: string | readonly string[] | null | undefined): number {
+  if (limit == null) return 0
+  return Math.min(pauseOfRateLimit(typeof limit === 'string' ? limit : limit.join(',')), LONGEST_MS)
 }
 
 /** gRPC A6: negative, or not to be read, means "do not retry": -1 here. */

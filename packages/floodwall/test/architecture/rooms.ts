@@ -1,6 +1,6 @@
 import type { Module } from './source.ts'
 
-const UPKEEP = ['core', 'algorithms', 'policies', 'wire', 'client', 'server', 'rules']
+const UPKEEP = ['core', 'algorithms', 'policies', 'caches', 'wire', 'client', 'server', 'rules']
 
 /**
  * The rooms of packages/floodwall/src and what each may import besides itself. Compat, simulator and testing look in: nobody further in lists them,
@@ -10,10 +10,11 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   core: [],
   algorithms: ['core'],
   policies: ['core', 'algorithms'],
+  caches: ['core', 'algorithms'],
   wire: ['core', 'algorithms'],
   client: ['core', 'algorithms', 'policies', 'wire'],
   server: ['core', 'algorithms', 'policies', 'wire'],
-  rules: ['core', 'algorithms', 'policies', 'wire', 'client', 'server'],
+  rules: ['core', 'algorithms', 'policies', 'caches', 'wire', 'client', 'server'],
   adapters: UPKEEP,
   compat: UPKEEP,
   simulator: [...UPKEEP, 'testing'],
@@ -28,6 +29,7 @@ const QUESTIONS = [
   'trips',
   'gates',
   'rates',
+  'keys',
   'estimators',
   'admission',
   'queues',

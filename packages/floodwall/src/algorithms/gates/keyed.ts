@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Ask, Gate, Permit, Rejection, Snapshot } from '../../core/gate.ts'
+import type { Ask, Gate, Permit, Quota, Rejection, Snapshot } from '../../core/gate.ts'
 import { type Kind, kindOf, type Layer, makesGate, snapshotOf } from '../../core/layer.ts'
 import { type Env, envOf } from '../../core/runtime.ts'
 import { count } from '../../core/schema.ts'
@@ -91,6 +91,17 @@ export class Keyed implements Gate {
       this.shared++
       return this.others
     }
+  }
+
+  /** Who is not in the table goes with the others, or has taken nothing that would be remembered. */
+  quota(ask: Ask): Quota | undefined {
+    let gate = this.others
+    try {
+      gate = this.table.get(this.by(ask))?.gate ?? gate
+    } catch {
+      // As when it was asked: it is nobody's.
+    }
+    return gate.quota?.(ask)
   }
 
   private gateFor(key: string | number, now: number): Gate {

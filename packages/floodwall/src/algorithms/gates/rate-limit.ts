@@ -1,8 +1,10 @@
 import { showMs } from '../../core/duration.ts'
-import { type Ask, type Gate, Permit, Rejection, type Snapshot } from '../../core/gate.ts'
+import { type Ask, type Gate, Permit, type Quota, Rejection, type Snapshot } from '../../core/gate.ts'
 import { type Kind, kindOf } from '../../core/layer.ts'
 import type { Env } from '../../core/runtime.ts'
+import { quotaOf, windowOf } from '../rates/quota.ts'
 import { costOf, type Reservable } from '../rates/rate.ts'
+import { WarmUp } from '../rates/warm-up.ts'
 import { carryOver, rateOf } from './rate-limit-algorithms.ts'
 import { type RateOptions, type RateSettings, rateOptions, rateSnapshot } from './rate-limit-settings.ts'
 import { TokenBucket } from './token-bucket.ts'
@@ -46,6 +48,20 @@ class RateLimit implements Gate {
     if (never) return `costs ${limit}, ${value} left, and at rate 0 nothing is earned`
     const { rate, per } = this.settings
     return `costs ${limit}, ${Math.floor(value * 100) / 100} of ${most} left, at ${rate} per ${showMs(per)}`
+  }
+
+  quota({ now }: Ask): Quota {
+    const { rate, settings } = this
+    return quotaOf(rate.most, windowOf(settings, rate.most), rate.left(now), (cost) => this.waitFor(cost, now))
+  }
+
+  /** It is asked for more than there is: should a rounding have it taken all the same, it goes back. */
+  private waitFor(cost: number, now: number): number {
+    // When cold, one passes that is more than is left, and what goes back then is not what was taken.
+    if (this.rate instanceof WarmUp) return (cost - this.rate.left(now)) / this.rate.perMs(now)
+    const waitMs = this.rate.take(cost, now)
+    if (waitMs === 0) this.rate.give(cost, now)
+    return waitMs
   }
 
   idle(now: number): boolean {

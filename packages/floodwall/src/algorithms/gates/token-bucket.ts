@@ -1,10 +1,11 @@
 import { showMs } from '../../core/duration.ts'
 import { ConfigError } from '../../core/errors.ts'
-import { type Ask, type Gate, Permit, Rejection, type Snapshot } from '../../core/gate.ts'
+import { type Ask, type Gate, Permit, type Quota, Rejection, type Snapshot } from '../../core/gate.ts'
 import type { Verdict } from '../../core/outcome.ts'
 import { type Env, envOf } from '../../core/runtime.ts'
 import { parse } from '../../core/schema.ts'
 import { systemRuntime } from '../../core/system.ts'
+import { quotaOf } from '../rates/quota.ts'
 import { costOf } from '../rates/rate.ts'
 import { Tokens } from '../rates/tokens.ts'
 import { burstOf, type RateOptions, type RateSettings, rateOptions } from './rate-limit-settings.ts'
@@ -66,6 +67,14 @@ export class TokenBucket extends Tokens implements Gate {
     if (rejection.limit > most) return `costs ${rejection.limit}, and no more than ${most} can ever be saved up`
     if (rejection.never) return `costs ${rejection.limit}, ${rejection.value} left, and at rate 0 nothing is earned`
     return `costs ${rejection.limit}, ${Math.floor(rejection.value * 100) / 100} of ${most} left; one more each ${showMs(1 / perMs)}`
+  }
+
+  /** Milliseconds of work are nothing that a caller could count. */
+  quota({ now }: Ask): Quota | undefined {
+    if (this.timed) return undefined
+    const { most, perMs } = this
+    const windowMs = most > 0 ? most / perMs : Number.POSITIVE_INFINITY
+    return quotaOf(most, windowMs, this.left(now), (cost) => this.waitFor(cost))
   }
 
   override idle(now: number): boolean {

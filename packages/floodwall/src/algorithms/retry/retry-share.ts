@@ -28,8 +28,9 @@ export class RetryShare {
   seen(attempt: number, told: readonly number[], now: number): void {
     const retried = attempt > 0 ? 1 : 0
     this.ring.add(REQUESTS, 1, now)
-    this.ring.add(RETRIES, retried, now)
-    this.ring.add(TOLD, laterShare(told) ?? retried, now)
+    if (retried > 0) this.ring.add(RETRIES, retried, now)
+    const later = laterShare(told) ?? retried
+    if (later > 0) this.ring.add(TOLD, later, now)
   }
 
   /** From 0 to 1. */

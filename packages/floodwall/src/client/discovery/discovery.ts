@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import type { Cluster } from '../../algorithms/cluster/cluster.ts'
 import { showMs } from '../../core/duration.ts'
+import { messageOf } from '../../core/event.ts'
 import type { Snapshot } from '../../core/gate.ts'
 import type { Endpoint } from '../../core/init.ts'
 import type { Runtime } from '../../core/runtime.ts'
@@ -137,12 +138,6 @@ export class Feed {
     const { kind, path, state, lists, failures, fault } = this
     return { kind, path, state, sinceMs: Math.max(0, now - this.since), lists, failures, fault }
   }
-}
-
-const LONGEST_MESSAGE = 200
-
-function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_MESSAGE)
 }
 
 /**

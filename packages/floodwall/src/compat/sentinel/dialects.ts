@@ -28,9 +28,9 @@ interface Words {
   readonly threshold: string
 }
 
-const text = v.custom<string>((given) => typeof given === 'string', 'a text')
-const resourceName = v.pipe(text, v.maxLength(1024, 'at most 1024 characters'))
-const identity = v.custom<string | number>(
+export const text: v.GenericSchema<string, string> = v.custom<string>((given) => typeof given === 'string', 'a text')
+export const resourceName: v.GenericSchema<string, string> = v.pipe(text, v.maxLength(1024, 'at most 1024 characters'))
+export const identity: v.GenericSchema<string | number, string | number> = v.custom<string | number>(
   (given) => typeof given === 'string' || Number.isFinite(given),
   'a text or a number',
 )
@@ -39,7 +39,10 @@ const errors = v.custom<number>(
   'a number of errors from 0 to 1000000000',
 )
 const share: v.GenericSchema<number, number> = shareOrZero
-const bool = v.custom<boolean>((given) => typeof given === 'boolean', 'true or false')
+export const bool: v.GenericSchema<boolean, boolean> = v.custom<boolean>(
+  (given) => typeof given === 'boolean',
+  'true or false',
+)
 
 const GO_ONLY = [
   'strategy',

@@ -60,6 +60,11 @@ export class Fields {
     return undefined
   }
 
+  /** What stands there can be read, and cannot be. */
+  fault(name: string, expected: string): void {
+    this.findings.fault(this.pathOf(name), this.raw[name], expected)
+  }
+
   note(kind: SentinelNote['kind'], name: string, why: string): void {
     this.findings.note(kind, this.pathOf(name), this.raw[name], why)
   }

@@ -19,7 +19,7 @@ import { Fields, Findings, type SentinelNote } from './findings.ts'
 
 /** More is a mistake or an attack. */
 const MOST_RULES = 10_000
-const MOST_RULES_OF_ONE = 100
+export const MOST_RULES_OF_ONE = 100
 const MOST_CHARACTERS = 16_000_000
 
 /** "About 10 s", Sentinel's documents say of both. */

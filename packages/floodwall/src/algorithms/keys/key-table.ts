@@ -1,0 +1,182 @@
+import type { KeyHash } from './hash.ts'
+import { LONGEST_KEY } from './hash.ts'
+
+// Whose is it? A small whole number for each key, the same as long as the key is known.
+//
+// Source: open addressing with linear probing and backward-shift deletion (Knuth, "The Art of Computer Programming" 3, 6.4, algorithm R). The
+// index has a hash and a slot side by side, so that a look costs one line of memory and a wrong one is not followed. A Map of a million keys
+// weighs twice as much, and stands still for a tenth of a second whenever it grows: here the new index takes over some places with every
+// step.
+//
+// 1000 keys in 2048 places: a key that is there is found after 1.5 looks in the middle, one that is not is known after 2.5.
+//
+// Invariant: keys are equal as in a Map (1 and "1" are two, NaN is one, 0 and -0 are one); a slot belongs to one key until `remove`; slots are
+// 1 to `high`; at most 5/8 of the places are taken.
+
+export type Key = string | number
+
+/** `find`: no key that could have a slot. */
+export const NOBODY = -1
+
+const FIRST_PLACES = 16
+/** Places are doubled beyond 5/8: a look is still 1.8 places long in the middle, and a million keys fit into 2^21. */
+const FULL = 5 / 8
+/** Places that a step moves to the new index: it is done long before that one is full as well. */
+const MOVES = 32
+/** Nobody comes as far by chance; somebody who has guessed the secret gets no slot, and makes nobody wait. */
+const FARTHEST = 256
+/** A place of the old index whose key has moved on or left. */
+const GONE = -1
+
+export class KeyTable {
+  size = 0
+  /** The greatest slot so far. */
+  high = 0
+  private readonly hash: KeyHash
+  /** By slot; undefined: free. */
+  private readonly keys: (Key | undefined)[] = [undefined]
+  private readonly free: number[] = []
+  /** Pairs of hash and slot; slot 0: empty. */
+  private index = new Int32Array(2 * FIRST_PLACES)
+  private mask = 2 * FIRST_PLACES - 2
+  /** The index before, until all has moved; its places are empty only where they always were. */
+  private old: Int32Array | null = null
+  private moved = 0
+  /** The hash of the key that was looked for last. */
+  private sought = 0
+
+  constructor(hash: KeyHash) {
+    this.hash = hash
+  }
+
+  /** The slot of `key`; 0 when it has none, {@link NOBODY} for what can have none: other types, and longer texts than {@link LONGEST_KEY}. */
+  find(key: unknown): number {
+    if (typeof key === 'string') return key.length > LONGEST_KEY ? NOBODY : this.findText(key)
+    return typeof key === 'number' ? this.findNumber(key) : NOBODY
+  }
+
+  // Two ways that read alike: what is compared is always a text in one of them, and V8 has a short way for that.
+  private findText(key: string): number {
+    const { index, mask, keys } = this
+    const hash = this.hash.ofText(key)
+    this.sought = hash
+    for (let at = (hash << 1) & mask, slot = index[at + 1]!; slot !== 0; slot = index[at + 1]!) {
+      if (index[at] === hash && keys[slot] === key) return slot
+      at = (at + 2) & mask
+    }
+    return this.old === null ? 0 : this.findOld(key, hash)
+  }
+
+  private findNumber(key: number): number {
+    const hash = this.hash.ofNumber(key)
+    this.sought = hash
+    const at = this.placeOf(this.index, key, hash)
+    if (at >= 0) return this.index[at + 1]!
+    return this.old === null ? 0 : this.findOld(key, hash)
+  }
+
+  /** The place of `key` in an index, or -1. */
+  private placeOf(index: Int32Array, key: Key, hash: number): number {
+    const mask = index.length - 2
+    for (let at = (hash << 1) & mask; index[at + 1] !== 0; at = (at + 2) & mask) {
+      const slot = index[at + 1]!
+      if (index[at] === hash && slot !== GONE && isSame(this.keys[slot], key)) return at
+    }
+    return -1
+  }
+
+  private findOld(key: Key, hash: number): number {
+    const old = this.old as Int32Array
+    const at = this.placeOf(old, key, hash)
+    const slot = at < 0 ? 0 : old[at + 1]!
+    this.move(MOVES)
+    return slot
+  }
+
+  /** A slot for the key that `find` has just not found; 0 when there is none for it. */
+  add(key: Key): number {
+    if ((this.size + 1) * 2 > this.index.length * FULL) this.grow()
+    else if (this.old !== null) this.move(MOVES)
+    const slot = this.free.at(-1) ?? this.high + 1
+    if (!this.enter(this.sought, slot, FARTHEST)) return 0
+    this.free.pop()
+    this.size++
+    if (slot > this.high) {
+      this.high = slot
+      this.keys.push(key)
+    } else this.keys[slot] = key
+    return slot
+  }
+
+  private enter(hash: number, slot: number, farthest: number): boolean {
+    const { index, mask } = this
+    let at = (hash << 1) & mask
+    for (let looks = 0; index[at + 1] !== 0; looks++) {
+      if (looks >= farthest) return false
+      at = (at + 2) & mask
+    }
+    index[at] = hash
+    index[at + 1] = slot
+    return true
+  }
+
+  private grow(): void {
+    this.move(Number.POSITIVE_INFINITY)
+    this.old = this.index
+    this.moved = 0
+    this.index = new Int32Array(2 * this.old.length)
+    this.mask = this.index.length - 2
+  }
+
+  /** The next places of the old index, to the new one. */
+  private move(places: number): void {
+    const { old } = this
+    if (old === null) return
+    const end = Math.min(old.length, this.moved + 2 * places)
+    for (let at = this.moved; at < end; at += 2) {
+      const slot = old[at + 1]!
+      if (slot <= 0) continue
+      old[at + 1] = GONE
+      this.enter(old[at]!, slot, Number.POSITIVE_INFINITY)
+    }
+    this.moved = end
+    if (end === old.length) this.old = null
+  }
+
+  /** Its key is forgotten, the slot free for another. */
+  remove(slot: number): void {
+    const key = this.keys[slot]
+    if (key === undefined) return
+    const hash = typeof key === 'string' ? this.hash.ofText(key) : this.hash.ofNumber(key)
+    const at = this.placeOf(this.index, key, hash)
+    if (at >= 0) this.close(at)
+    else if (this.old !== null) this.old[this.placeOf(this.old, key, hash) + 1] = GONE
+    this.keys[slot] = undefined
+    this.free.push(slot)
+    this.size--
+  }
+
+  /** Empties a place: those behind it that would be cut off move up. */
+  private close(at: number): void {
+    const { index, mask } = this
+    let hole = at
+    for (let next = (at + 2) & mask; index[next + 1] !== 0; next = (next + 2) & mask) {
+      const home = (index[next]! << 1) & mask
+      if (((next - home) & mask) < ((next - hole) & mask)) continue
+      index[hole] = index[next]!
+      index[hole + 1] = index[next + 1]!
+      hole = next
+    }
+    index[hole + 1] = 0
+  }
+
+  /** The key of a slot; undefined when it is free. */
+  keyOf(slot: number): Key | undefined {
+    return this.keys[slot]
+  }
+}
+
+/** As a Map compares. */
+function isSame(a: Key | undefined, b: Key): boolean {
+  return a === b || (typeof a === 'number' && Number.isNaN(a) && typeof b === 'number' && Number.isNaN(b))
+}

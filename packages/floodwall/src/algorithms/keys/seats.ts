@@ -1,0 +1,270 @@
+import { type Debts, grown, moved } from './debts.ts'
+import type { KeyHash } from './hash.ts'
+import type { KeyLimit } from './key-limit.ts'
+import { type Key, KeyTable, NOBODY } from './key-table.ts'
+import { Tickets } from './tickets.ts'
+
+// Who has a seat, when there are more keys than seats?
+//
+// Source: Space-Saving (Metwally, Agrawal and El Abbadi, "Efficient Computation of Frequent and Top-k Elements in Data Streams", 2005): a newcomer takes the
+// place of the smallest count and goes on from it. Found as by the clock of Corbató (1968), a few seats from where the last search ended: one
+// that owes nothing, if possible one that was not used since the last look; else of those looked at the one that owes least, and the newcomer takes
+// over its debt. Who owes more than the newcomer ever may stays, and so does a key with a call out whose cost is still to be corrected; where
+// all of them stay, the newcomer shares one seat with all others of its limit.
+//
+// 10/s, burst 10, two seats: a and b have taken 10 each, c comes and has 0 left, as a had. An attacker with three keys gets what two get.
+//
+// Invariant: eviction never makes the debt of a seat smaller, so that all keys of a limit take at most what `max + 1` of them may; nobody who comes
+// owes more than his own limit lets him.
+
+/** Slot 0 is shared by all who have no seat, with the limit of most keys; -n by those with the limit n. */
+export const OTHERS = 0
+/** As in gates/keyed.ts: enough to find one that owes little, at a price that is bounded. */
+const LOOKS = 8
+/** Seats that there is room for at the beginning. */
+const FIRST_SEATS = 16
+/** Seats are counted again from here; a permit that is out for as many changes of hands is none of ours. */
+const LAST_TURN = 0x3fffffff
+/** A table with as few in so many seats is made anew: looks would meet empty seats. */
+const SPARSE = 4
+
+export class Seats {
+  readonly debts: Debts
+  readonly tickets: Tickets = new Tickets()
+  /** Who keeps something by slot, and has to hear when slots have other numbers. */
+  readonly followers: { renumber(to: Int32Array): void }[] = [this.tickets]
+  max: number
+  /** Keys that made room; newcomers that took over a debt; calls of keys without a seat. */
+  evicted = 0
+  inherited = 0
+  shared = 0
+  /** The debts of the shared seats, by limit. */
+  private others: Debts
+  private reloads = 0
+  /** Which limit a key has. */
+  private which: (key: Key) => number
+  private readonly hash: KeyHash
+  private readonly keeps: boolean
+  private table: KeyTable
+  private room = 0
+  /** Permits that are out and keep it. */
+  private held = new Int32Array(0)
+  private turn = 0
+  /** Who was found last; slot 0: nobody, or he has left since. */
+  private lastKey: unknown = undefined
+  private lastSlot = 0
+  private hand = 0
+
+  /** `keeps`: permits keep their seats until they have ended. */
+  constructor(debts: Debts, hash: KeyHash, max: number, which: (key: Key) => number, keeps: boolean) {
+    this.debts = debts
+    this.hash = hash
+    this.max = max
+    this.which = which
+    this.keeps = keeps
+    this.others = debts.beside()
+    this.table = new KeyTable(hash)
+    this.makeRoom(FIRST_SEATS)
+  }
+
+  private makeRoom(last: number): void {
+    this.room = last
+    this.debts.resize(last)
+    if (this.keeps) this.held = grown(this.held, new Int32Array(last + 1))
+  }
+
+  get size(): number {
+    return this.table.size
+  }
+
+  /** Where the debt of a slot is written, in the row `Math.abs(slot)`. */
+  bookOf(slot: number): Debts {
+    if (slot > 0) return this.debts
+    this.others.at = this.debts.at
+    return this.others
+  }
+
+  /** The slot of `key`, undefined when it has none yet; the shared one for what is nobody's key. */
+  known(key: unknown): number | undefined {
+    const slot = this.table.find(key)
+    if (slot === NOBODY) return OTHERS
+    return slot === 0 ? undefined : slot
+  }
+
+  /** The limit that `key` has, or would have. */
+  limitFor(key: Key): KeyLimit {
+    return this.debts.limits[this.which(key)] as KeyLimit
+  }
+
+  /** The slot of `key`, from now on if it had none; 0 and below: a shared one. */
+  of(key: unknown): number {
+    // The same key again, as of a client that sends many at once: it needs no look.
+    if (key === this.lastKey && this.lastSlot > 0) {
+      this.debts.use(this.lastSlot)
+      return this.lastSlot
+    }
+    const slot = this.table.find(key)
+    if (slot > 0) {
+      this.debts.use(slot)
+      this.lastKey = key
+      this.lastSlot = slot
+      return slot
+    }
+    const seat = slot === NOBODY ? OTHERS : this.admit(key as Key)
+    if (seat <= OTHERS) this.shared++
+    return seat
+  }
+
+  /** The table has just not found `key`. */
+  private admit(key: Key): number {
+    const which = this.which(key)
+    if (this.table.size < this.max) return this.sit(key, which, 0)
+    const leaver = this.search(this.debts.limits[which] as KeyLimit)
+    if (leaver === 0) return -which
+    const leadMs = this.debts.leadMs(leaver)
+    if (leadMs > 0) this.inherited++
+    this.evict(leaver)
+    this.thin()
+    // The table is asked again: another key was looked for meanwhile.
+    this.table.find(key)
+    return this.sit(key, which, leadMs)
+  }
+
+  private sit(key: Key, which: number, leadMs: number): number {
+    const slot = this.table.add(key)
+    if (slot === 0) return -which
+    if (slot > this.room) this.makeRoom(Math.max(slot, Math.min(2 * this.room, this.max)))
+    // Who comes once has not been used since: a crowd of strangers does not drive out those who come again.
+    this.debts.assign(slot, which, leadMs)
+    this.turn = this.turn === LAST_TURN ? 1 : this.turn + 1
+    this.debts.setTurn(slot, this.turn)
+    return slot
+  }
+
+  private evict(slot: number): void {
+    if (slot === this.lastSlot) this.lastSlot = 0
+    this.table.remove(slot)
+    this.debts.vacate(slot)
+    this.evicted++
+  }
+
+  /** A seat for somebody with `limit`, whose key has to go. */
+  private search(limit: KeyLimit): number {
+    const { table, debts } = this
+    // Where the clock stands still nothing is paid off, and nothing can be taken over.
+    const mostMs = limit.frozen ? 0 : debts.mostMs(limit)
+    let idle = 0
+    let least = 0
+    let leastMs = Number.POSITIVE_INFINITY
+    for (let look = 0; look < LOOKS; look++) {
+      const slot = this.next()
+      if (table.keyOf(slot) === undefined || this.isHeld(slot)) continue
+      const his = debts.limitOf(slot)
+      const leadMs = debts.leadMs(slot, his)
+      if (leadMs === 0) {
+        if (!debts.isUsed(slot)) return slot
+        if (idle === 0) idle = slot
+      } else if (!his.frozen && leadMs <= mostMs && leadMs < leastMs) {
+        least = slot
+        leastMs = leadMs
+      }
+      debts.unuse(slot)
+    }
+    return idle === 0 ? least : idle
+  }
+
+  private next(): number {
+    this.hand = this.hand >= this.table.high ? 1 : this.hand + 1
+    return this.hand
+  }
+
+  private isHeld(slot: number): boolean {
+    return this.keeps && this.held[slot]! > 0
+  }
+
+  /** More seats than there should be, since a reload: who owes nothing goes when he is met. */
+  private thin(): void {
+    for (let look = 0; look < LOOKS && this.table.size >= this.max; look++) {
+      const slot = this.next()
+      if (this.isFree(slot)) this.evict(slot)
+    }
+    if (this.table.size * SPARSE < this.table.high && this.table.high > FIRST_SEATS * SPARSE) this.renumber()
+  }
+
+  /** Nobody would notice if its key were forgotten. */
+  private isFree(slot: number): boolean {
+    return this.table.keyOf(slot) !== undefined && !this.isHeld(slot) && this.debts.leadMs(slot) === 0
+  }
+
+  /** What a permit needs to know the key again that it was given for: the slot may be another's when it ends. */
+  turnOf(slot: number): number {
+    return slot > 0 ? this.debts.turnOf(slot) : this.reloads
+  }
+
+  hold(slot: number): void {
+    if (slot > 0) this.held[slot]!++
+  }
+
+  release(slot: number): void {
+    if (slot > 0) this.held[slot]!--
+  }
+
+  /** Slots that belong to a key. */
+  private *taken(): Generator<number> {
+    for (let slot = 1; slot <= this.table.high; slot++) if (this.table.keyOf(slot) !== undefined) yield slot
+  }
+
+  /**
+   * Other limits, same keys; `alike`: the names of those with a limit of their own are the same. Fewer seats: as many as owe nothing go at once, the
+   * others when they are met.
+   */
+  reconfigure(limits: readonly KeyLimit[], max: number, which: (key: Key) => number, alike: boolean): void {
+    const { table, debts } = this
+    this.which = which
+    this.max = max
+    this.shareAnew(limits, alike)
+    debts.reprice(limits, this.taken(), (slot) => (alike ? debts.whichOf(slot) : which(table.keyOf(slot) as Key)))
+    for (let slot = table.high; slot > 0 && table.size > max; slot--) if (this.isFree(slot)) this.evict(slot)
+    if (table.size * 2 < table.high) this.renumber()
+  }
+
+  /** The shared seat of most keys keeps what was taken, and so do the others where they are for the same keys. */
+  private shareAnew(limits: readonly KeyLimit[], alike: boolean): void {
+    const { others } = this
+    others.at = this.debts.at
+    others.reprice(limits, alike ? limits.keys() : [OTHERS], (row) => row)
+    if (alike) return
+    this.reloads++
+    this.tickets.unshare()
+    this.others = this.debts.beside(limits)
+    this.others.assign(OTHERS, OTHERS, others.leadMs(OTHERS))
+  }
+
+  /** The same keys in as many seats as they need. */
+  private renumber(): void {
+    const { table } = this
+    const to = new Int32Array(table.high + 1)
+    this.table = new KeyTable(this.hash)
+    for (let slot = 1; slot <= table.high; slot++) {
+      const key = table.keyOf(slot)
+      if (key === undefined) continue
+      this.table.find(key)
+      to[slot] = this.table.add(key)
+    }
+    this.room = Math.max(FIRST_SEATS, this.table.high)
+    this.debts.renumber(to, this.room)
+    if (this.keeps) this.held = moved(this.held, new Int32Array(this.room + 1), to)
+    this.hand = 0
+    this.lastSlot = 0
+    for (const follower of this.followers) follower.renumber(to)
+  }
+
+  /** Nothing is owed, nothing is out. */
+  idle(): boolean {
+    const { debts, others } = this
+    others.at = debts.at
+    for (const row of others.limits.keys()) if (others.leadMs(row) > 0) return false
+    for (const slot of this.taken()) if (this.isHeld(slot) || debts.leadMs(slot) > 0) return false
+    return true
+  }
+}
