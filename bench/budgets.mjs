@@ -1,7 +1,7 @@
-// The one table of budgets. A row may cost at most: `ratio` times the bare call; `ns` nanoseconds; `bytes` more than the
-// bare call (of a connection: at all); `growth` bytes of the whole process; `turns` microtask turns more than the bare
-// call; `timers` live timers. Rows that are not here (other libraries, floors) are printed for comparison and have no
-// verdict.
+// The one table of budgets. A row may cost at most: `ratio` times the bare call; `ns` nanoseconds; `added` nanoseconds more
+// than the bare call; `bytes` more than the bare call (of a connection or a key: at all); `growth` bytes of the whole
+// process; `turns` microtask turns more than the bare call; `timers` live timers; `deviation` of a rate, as a share. Rows
+// that are not here (other libraries, floors) are printed for comparison and have no verdict.
 
 const MB = 1024 * 1024
 
@@ -49,6 +49,17 @@ const budgets = {
   'hello over node:http, CPU with overload': { ratio: 1.05 },
   'hello over fastify, CPU with overload': { ratio: 1.05 },
 
+  'one limit: rateLimit': { added: 20 },
+  'one limit: rateLimit, gcra': { added: 20 },
+  'one limit: rateLimit, sliding window': { added: 20 },
+  'one limit: limiter().allow': { added: 20 },
+  '1 key: keyedRateLimit': { added: 20 },
+  '10^5 keys: keyedRateLimit': { added: 60 },
+  '10^5 keys, in turn: keyedRateLimit': { added: 60 },
+  'bytes, 10^6 keys: keyedRateLimit': { bytes: 64 },
+  'pace 100,000/s': { deviation: 0.01 },
+  'pace 100,000/s, late timers': { deviation: 0.01 },
+
   'pick + settle, 100 endpoints': { ns: 200 },
   'pick + settle, 10000 endpoints': { ns: 400 },
 
@@ -72,6 +83,8 @@ const limits = {
   growth: { of: (row) => row.growthBytes, text: (limit) => `${limit / MB} MB` },
   turns: { of: (row) => row.turns, text: (limit) => `${limit} turn` },
   timers: { of: (row) => row.timers, text: (limit) => `${limit} timers` },
+  added: { of: (row) => row.nsPerOp - row.bareNsPerOp, text: (limit) => `${limit} ns added` },
+  deviation: { of: (row) => row.deviation, text: (limit) => `${limit * 100} %` },
 }
 
 export function wanted(name) {

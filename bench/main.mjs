@@ -9,13 +9,14 @@ import { gateway } from './suites/gateway.mjs'
 import { gatewayMemory } from './suites/gateway-memory.mjs'
 import { hot } from './suites/hot.mjs'
 import { idle } from './suites/idle.mjs'
+import { limits } from './suites/limits.mjs'
 import { overload } from './suites/overload.mjs'
 import { retry } from './suites/retry.mjs'
 import { simulator } from './suites/simulator.mjs'
 import { throttle } from './suites/throttle.mjs'
 import { trips } from './suites/trips.mjs'
 
-const suites = [hot, idle, gateway, gatewayMemory, cluster, simulator, throttle, trips, retry, bbr, overload]
+const suites = [hot, idle, gateway, gatewayMemory, cluster, simulator, throttle, trips, retry, bbr, overload, limits]
 
 async function main(argv) {
   const options = parse(argv, suites)

@@ -38,7 +38,11 @@ export const contenders = [
   {
     name: 'floodwall gateway',
     args: ({ port, upstream, spare }) =>
-      gateway('--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${spare}`, '--upstream', upstream),
+      // A machine that hiccups for 100 ms must not answer 504.
+      gateway(
+        ...['--listen', `127.0.0.1:${port}`, '--admin', `127.0.0.1:${spare}`, '--upstream', upstream],
+        ...['--timeout', '2s'],
+      ),
   },
   {
     name: 'floodwall gateway, everything on',
