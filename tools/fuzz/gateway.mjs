@@ -33,6 +33,8 @@ const configOf = (upstreamPort) => ({
     { kind: 'retry', backoff: { first: 1, atMost: 5 } },
   ],
   endpoint: [],
+  // The deadline is over first.
+  timeout: '10s',
   // Longer than a busy machine may keep the fuzzer itself from running.
   limits: { head: '4s', request: '8s', idle: '6s', stall: '6s' },
 })

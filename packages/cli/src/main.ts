@@ -32,6 +32,7 @@ program
   .option('--listen <host:port>', 'where clients connect (default: 127.0.0.1:8080)')
   .option('--admin <host:port>', 'where operators read, or unix:/path (default: 127.0.0.1:9090)')
   .option('--upstream <url>', 'a server behind the gateway; say it once for each', collect)
+  .option('--timeout <span>', 'from a request to the first byte of its answer, for each attempt (default: 100ms)')
   .option('--config <file>', 'settings as YAML or JSON; the options here override it')
   .option('--drain <span>', 'how long requests may finish after SIGTERM (default: 10s)')
   .option('--drain-delay <span>', 'how long after SIGTERM new connections are taken (default: 1s)')

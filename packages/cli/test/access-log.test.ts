@@ -1,4 +1,4 @@
-import { readFileSync, renameSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Entry } from '../src/gateway/access/entry.ts'
@@ -10,6 +10,7 @@ import { configFile, startGateway } from './support/gateway.ts'
 import { ask, wire } from './support/http.ts'
 import { startOrigin } from './support/origin.ts'
 import { until } from './support/until.ts'
+import { echo, frame, handshake } from './support/websocket.ts'
 
 const entry: Entry = {
   at: Date.UTC(2026, 9, 10, 13, 55, 36, 250),
@@ -305,4 +306,46 @@ describe('a log', () => {
     expect(code).toBe(2)
     expect(stderr).toMatch(/^accessLog\.to: expected a file .* \/nowhere\/at\/all\/access\.log .*\n$/)
   })
+})
+
+test('a connection that is upgraded has its line when it is over, with its bytes', async () => {
+  const origin = await startOrigin(undefined, 0, echo)
+  const to = join(dirname(configFile('', 'unused')), 'access.log')
+  const gateway = await startGateway({ upstreams: [origin.port], config: { accessLog: { to } } })
+  const line = await wire(gateway.port, handshake())
+  await until(() => line.statuses[0] === 101)
+  line.write(frame('x'.repeat(1000), { mask: Buffer.from([1, 2, 3, 4]) }))
+  await until(() => line.text.includes('x'.repeat(1000)))
+  expect((await ask(gateway.port)).status).toBe(200)
+  line.socket.destroy()
+  await gateway.quiet()
+  gateway.cli.kill('SIGINT')
+  await gateway.cli.finished()
+  const [first, second, ...more] = readFileSync(to, 'utf8')
+    .split('\n')
+    .slice(0, -1)
+    .map((text) => JSON.parse(text))
+  expect(first).toMatchObject({ status: 200 })
+  // The frame, with four bytes before it.
+  expect(second).toMatchObject({ status: 101, bytes: 1004, upstream: `127.0.0.1:${origin.port}`, attempts: 1 })
+  expect(more).toEqual([])
+})
+
+test('--check finds a log that could not be written, and makes none', async () => {
+  const folder = dirname(configFile('', 'unused'))
+  const check = (to: string) =>
+    run(
+      'gateway',
+      '--check',
+      '--config',
+      configFile(JSON.stringify({ upstreams: ['http://127.0.0.1:1'], accessLog: { to } })),
+    )
+  for (const to of ['/nowhere/at/all/access.log', folder]) {
+    const { code, stderr } = await check(to)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/^accessLog\.to: expected a file that can be written, got .*\n$/)
+  }
+  const to = join(folder, 'access.log')
+  expect((await check(to)).code).toBe(0)
+  expect(existsSync(to)).toBe(false)
 })

@@ -216,8 +216,9 @@ describe('C34: what is shown', () => {
         {
           id: 'api',
           path: '/api/**',
-          headers: { 'x-api-key': 'hunter2-key', 'x-tier': 'gold' },
-          request: { set: { authorization: 'Basic hunter2', 'x-tier': 'silver' }, remove: ['x-old'] },
+          headers: { 'x-api-key': 'hunter2-key', 'x-tier': 'hunter2-tier', 'x-any': true },
+          request: { set: { authorization: 'Basic hunter2', 'x-door': 'hunter2-door' }, remove: ['x-old'] },
+          response: { set: { 'x-tier': 'silver', 'x-secret': 'hunter2' } },
           layers: [{ kind: 'keyed', of: { kind: 'rateLimit', rate: 10 } }],
         },
       ],
@@ -231,7 +232,7 @@ describe('C34: what is shown', () => {
       clusters: {
         default: {
           endpoints: [`http://127.0.0.1:${port}`],
-          endpoint: [{ kind: 'breaker' }, { kind: 'timeout', after: 2000 }],
+          endpoint: [{ kind: 'breaker' }],
         },
       },
       routes: [
@@ -239,8 +240,10 @@ describe('C34: what is shown', () => {
           id: 'api',
           path: '/api/**',
           cluster: 'default',
-          headers: { 'x-api-key': '***', 'x-tier': 'gold' },
-          request: { set: { authorization: '***', 'x-tier': 'silver' } },
+          timeout: { afterMs: 2000, from: 'settings' },
+          headers: { 'x-api-key': '***', 'x-tier': '***', 'x-any': true },
+          request: { set: { authorization: '***', 'x-door': '***' } },
+          response: { set: { 'x-tier': 'silver', 'x-secret': '***' } },
           layers: [{ kind: 'keyed', of: { kind: 'rateLimit', rate: 10 } }],
         },
       ],

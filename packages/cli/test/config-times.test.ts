@@ -53,7 +53,7 @@ describe('the longest timeout that the settings may ask for', () => {
   })
 
   test('may be less: the defaults keep to it', () => {
-    expect(optionsOf(read({ mostTimeout: '5s' }))).toMatchObject([{ within: 5000 }, {}, {}, { after: 1000 }])
+    expect(optionsOf(read({ mostTimeout: '5s' }))).toMatchObject([{ within: 5000 }, {}, {}])
     expect(read({ mostTimeout: '5s' }).concerns).toEqual([])
     expect(faultsOf({ mostTimeout: '5s', layers: [{ kind: 'deadline', within: '6s' }] })).toHaveLength(1)
   })

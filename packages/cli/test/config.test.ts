@@ -37,7 +37,7 @@ describe('a file', () => {
       drainDelayMs: 1000,
     })
     expect(config.routes[0]?.layers.map(({ kind }) => kind)).toEqual(['deadline', 'retry'])
-    expect(config.clusters[0]?.each.map(({ kind }) => kind)).toEqual(['breaker', 'timeout'])
+    expect(config.clusters[0]?.each.map(({ kind }) => kind)).toEqual(['breaker'])
     expect(config.limits).toMatchObject({ headerBytes: 16_384, headerCount: 100, idleMs: 60_000, stallMs: 30_000 })
   })
 

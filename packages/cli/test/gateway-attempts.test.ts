@@ -54,6 +54,18 @@ describe('C23 what callers tell of their tries', () => {
     expect(JSON.parse(answer.body)).toMatchObject({ code: 'full' })
   })
 
+  test.each([
+    [0, 1, 'overloaded_do_not_retry'],
+    [1, 2, 'full'],
+  ])(
+    'how many are many is what retryShare says: with %d, and %d more tries in a request, it is %s',
+    async (retryShare, attempt, code) => {
+      const attempts = (i: number) => ({ 'X-Floodwall-Attempt': i % 10 === 0 || attempt > 1 ? String(attempt) : '0' })
+      const { answer } = await refusedAfter({ trust, retryShare }, 30, attempts)
+      expect(JSON.parse(answer.body)).toMatchObject({ code })
+    },
+  )
+
   test('strangers are not believed, and not told', async () => {
     const { answer } = await refusedAfter({}, 30, () => ({ 'X-Floodwall-Attempt': '2' }))
     expect(answer.headers).not.toHaveProperty(RETRY)

@@ -43,6 +43,7 @@ function expectProblem(answer: Answer, status: number, code: string): void {
     detail: expect.any(String),
     code,
     requestId: expect.stringMatching(/^[\w-]+$/),
+    ...(code === 'rate' && { retryAfterMs: expect.any(Number) }),
   })
   expect(answer.body).not.toMatch(/127\.0\.0\.1|ECONN|UND_ERR|undici|node:|stack/)
 }

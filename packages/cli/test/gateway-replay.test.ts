@@ -136,6 +136,19 @@ describe('C23: a body that is sent again', () => {
     ],
     ['with a key alone', {}, { 'idempotency-key': 'k1' }, new Set([200, 503])],
     ['without one on that route', { idempotent: 'keys' }, {}, new Set([200, 503])],
+    // The server does not get the key, so that nothing would tell it that this is the same once more.
+    [
+      'with a key that the client names away',
+      { idempotent: 'keys' },
+      { 'idempotency-key': 'k1', connection: 'close, Idempotency-Key' },
+      new Set([200, 503]),
+    ],
+    [
+      'with a key that the route takes out',
+      { idempotent: 'keys', request: { remove: ['Idempotency-Key'] } },
+      { 'idempotency-key': 'k1' },
+      new Set([200, 503]),
+    ],
     ['on a route where everything may run twice', { idempotent: 'always' }, {}, new Set([200])],
     ['where nothing is kept', { idempotent: 'always', replay: 0 }, {}, new Set([200, 503])],
   ])('POST %s', async (_name, route, headers, expected) => {
@@ -146,7 +159,8 @@ describe('C23: a body that is sent again', () => {
       statuses.add((await upload(gateway.port, 'POST', [Buffer.from('pay once')], { headers })).status)
     }
     expect(statuses).toEqual(expected)
-    const keys = 'idempotency-key' in headers ? ['k1'] : [undefined]
+    const gets = 'idempotency-key' in headers && !('connection' in headers) && !('request' in route)
+    const keys = gets ? ['k1'] : [undefined]
     for (const { headers: seen } of [...first.seen, ...good.seen]) expect(keys).toContain(seen['idempotency-key'])
     await gateway.quiet()
   })
@@ -317,18 +331,24 @@ describe('kept connections that are gone', () => {
     expect((await other.quiet()).upstreams[0]).toMatchObject({ redone: 0, failures: { reset: 1 } })
   })
 
-  test('a server that has begun to answer has the request: it is not sent again by itself', async () => {
+  test.each([
+    ['an interim answer', 'HTTP/1.1 102 Processing\r\n\r\n'],
+    ['half a head', 'HTTP/1.1 200 OK\r\nX-Half: hea'],
+    ['the first byte', 'H'],
+  ])('a server that has begun to answer (%s) has the request: it is not sent again by itself', async (_what, begun) => {
     const origin = await startTcp((socket) => {
       let asked = 0
       socket.on('data', () => {
         if (++asked === 1) return void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
-        socket.end('HTTP/1.1 102 Processing\r\n\r\n')
+        socket.end(begun)
       })
     })
     const gateway = await startGateway({ upstreams: [origin.port], config: { layers: [], endpoint: [] } })
     expect((await ask(gateway.port)).status).toBe(200)
     expect((await ask(gateway.port)).status).toBe(502)
-    expect((await gateway.quiet()).upstreams[0]).toMatchObject({ redone: 0 })
+    const { upstreams } = await gateway.quiet()
+    expect(upstreams[0]).toMatchObject({ redone: 0, attempts: 2 })
+    expect(Object.values(upstreams[0]?.failures ?? {})).toEqual([1])
   })
 
   test('Keep-Alive: timeout of a server is respected', async () => {

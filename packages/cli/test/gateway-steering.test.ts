@@ -47,6 +47,20 @@ describe('time', () => {
     expect(headers).not.toHaveProperty('grpc-timeout')
   })
 
+  test('it runs from the head on: who does not send his body in it is told so, and no server is asked', async () => {
+    const origin = await startOrigin()
+    const gateway = await startGateway({ upstreams: [origin.port], config: { trust, ...loose } })
+    const line = await wire(
+      gateway.port,
+      'POST / HTTP/1.1\r\nHost: x\r\nX-Floodwall-Timeout-Ms: 300\r\nContent-Length: 10\r\n\r\nhalf',
+    )
+    await until(() => line.closed)
+    expect(line.statuses).toEqual([504])
+    expect(line.text).toContain('"code":"deadline"')
+    expect(origin.seen).toEqual([])
+    await gateway.quiet()
+  })
+
   test('no time left: answered at once, and the server is not asked', async () => {
     const origin = await startOrigin()
     const gateway = await startGateway({ upstreams: [origin.port], config: { trust, ...loose } })
@@ -168,6 +182,10 @@ describe('how the gateway says no', () => {
             reason: 'RATE',
             domain: 'floodwall',
             metadata: { requestId: headers['x-request-id'] },
+          },
+          {
+            '@type': 'type.googleapis.com/google.rpc.RetryInfo',
+            retryDelay: expect.stringMatching(/^[\d.]+s$/) as string,
           },
         ],
       },

@@ -70,10 +70,18 @@ const stranger: Sender = {
   secure: false,
   trusted: false,
   criticalPlus: false,
+  certificate: '',
   trusts: () => false,
 }
 const inside = trustIn('10.0.0.0/8', '::1')
-const balancer: Sender = { address: '10.0.0.1', secure: true, trusted: true, criticalPlus: false, trusts: inside.holds }
+const balancer: Sender = {
+  address: '10.0.0.1',
+  secure: true,
+  trusted: true,
+  criticalPlus: false,
+  certificate: '',
+  trusts: inside.holds,
+}
 
 /** The lines that are added for `claims` of a sender. */
 function told(sender: Sender, given: readonly (readonly [string, string])[] | null, standard = false): string[] {

@@ -138,7 +138,7 @@ describe('who said no, and why', () => {
 
   test('and to nobody else', async () => {
     const told = await refusal([])
-    expect(Object.keys(told).sort()).toEqual(['code', 'detail', 'requestId', 'status', 'title', 'type'])
+    expect(Object.keys(told).sort()).toEqual(['code', 'detail', 'requestId', 'retryAfterMs', 'status', 'title', 'type'])
   })
 
   test('of a time limit, and of a server that broke off', async () => {

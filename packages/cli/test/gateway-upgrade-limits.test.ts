@@ -154,7 +154,7 @@ describe('tunnels have an end', () => {
     expect(framesIn(Buffer.concat(heard)).frames.some(({ opcode, masked }) => opcode === 8 && masked)).toBe(true)
   })
 
-  test('C39: who does not answer the goodbye is cut, and no new one is taken meanwhile', async () => {
+  test('C39: new ones are taken until the delay is over; then all are told goodbye, and who does not answer is cut', async () => {
     const origin = await startOrigin(undefined, 0, (request, socket) => {
       socket.on('error', () => {})
       socket.write(yes(request.headers['sec-websocket-key'] as string))
@@ -162,15 +162,21 @@ describe('tunnels have an end', () => {
     })
     const gateway = await startGateway({
       upstreams: [origin.port],
-      config: { ...config, drain: '20s', drainDelay: '1s' },
+      config: { ...config, drain: '30s', drainDelay: '3s' },
     })
     const line = await wire(gateway.port, handshake())
     await until(() => line.statuses[0] === 101)
     gateway.cli.kill('SIGTERM')
-    await until(() => framesOf(line).length === 1)
+    // Within the delay a balancer still sends clients here: they are served, and told to go only when they would go elsewhere.
+    await until(async () => (await gateway.admin('/readyz')).status === 503)
     const late = await wire(gateway.port, handshake())
-    await until(() => late.closed)
-    expect(late.statuses).toEqual([503])
+    await until(() => late.statuses[0] === 101)
+    const later = await wire(gateway.port)
+    expect(framesOf(line)).toEqual([])
+    await until(() => framesOf(line).length === 1 && framesOf(late).length === 1)
+    later.write(handshake())
+    await until(() => later.closed)
+    expect(later.statuses).toEqual([503])
     const { code } = await gateway.cli.finished()
     expect(code).toBe(0)
     await until(() => line.closed)

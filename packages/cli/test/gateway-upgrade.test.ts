@@ -7,7 +7,7 @@ import { type Gateway, startGateway } from './support/gateway.ts'
 import { wire } from './support/http.ts'
 import { deadPort, startOrigin, startTcp } from './support/origin.ts'
 import { until } from './support/until.ts'
-import { echo, frame, handshake, mirror, yes } from './support/websocket.ts'
+import { echo, frame, handshake, KEY, mirror, yes } from './support/websocket.ts'
 
 const config = {
   layers: [],
@@ -131,6 +131,18 @@ describe('a WebSocket', () => {
     socket.destroy()
     await quiet(gateway)
   })
+})
+
+test('a length that the server adds to its 101 is not passed on: what follows is no body', async () => {
+  const origin = await startTcp(
+    (socket) => void socket.once('data', () => socket.write(yes(KEY, ['Content-Length: 0']))),
+  )
+  const gateway = await startGateway({ upstreams: [origin.port], config })
+  const line = await wire(gateway.port, handshake())
+  await until(() => line.statuses[0] === 101)
+  expect(line.text).not.toMatch(/content-length/i)
+  line.socket.destroy()
+  await quiet(gateway)
 })
 
 describe('C33: an offer that is not taken', () => {

@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect as connectSecurely, createServer as createSecureServer } from 'node:tls'
 import { expect, test } from 'vitest'
-import { packetOn, writingOn } from '../src/gateway/listener/node-internals.ts'
+import { packetOn, tcpIsOver, writingOn } from '../src/gateway/listener/node-internals.ts'
+import { certificate } from './support/certificates.ts'
 import { later } from './support/cleanup.ts'
 import { until } from './support/until.ts'
 
-// What the gateway knows of node:http that node:http does not promise. Each version of Node has to pass.
+// What the gateway knows of node:http and node:tls that they do not promise. Each version of Node has to pass.
 
 const get = 'GET /x HTTP/1.1\r\nHost: x\r\n\r\n'
 
@@ -79,4 +81,34 @@ test('reading follows the events of pause and resume, and answers cannot start i
   Reflect.deleteProperty(socket, 'resume')
   socket.resume()
   await until(() => heard.length === 2)
+})
+
+test.each([
+  ['with a goodbye', false],
+  ['without', true],
+])('an end of TLS %s: whether TCP has ended first', async (_how, bare) => {
+  const server = createSecureServer(certificate('ends'), (secure) => {
+    secure.on('error', () => {})
+    secure.once('data', () => secure.write(Buffer.alloc(100_000), () => (bare ? secure.destroy() : secure.end())))
+  }).listen(0, '127.0.0.1')
+  later(() => server.close())
+  await once(server, 'listening')
+  // Who reads slowly makes Node stop in the middle of what comes: the goodbye is told of all the same.
+  for (const slow of [false, true]) {
+    const theirs = connectSecurely({ port: (server.address() as AddressInfo).port, rejectUnauthorized: false })
+    later(() => void theirs.destroy())
+    const told: boolean[] = []
+    const { push } = theirs
+    theirs.push = (piece: unknown, encoding?: BufferEncoding) => {
+      if (piece === null) told.push(tcpIsOver(theirs as object))
+      return push.call(theirs, piece, encoding)
+    }
+    await once(theirs, 'secureConnect')
+    theirs.write('x')
+    if (slow) await new Promise((resolve) => setTimeout(resolve, 100))
+    theirs.resume()
+    await once(theirs, 'end')
+    expect(told[0]).toBe(bare)
+    theirs.destroy()
+  }
 })

@@ -2,32 +2,11 @@ import { writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { Agent, request as send } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { configFile, type Gateway, startGateway } from './support/gateway.ts'
+import { configFile, startGateway } from './support/gateway.ts'
 import { ask, wire } from './support/http.ts'
 import { startOrigin } from './support/origin.ts'
+import { reload, start, write } from './support/reload.ts'
 import { until } from './support/until.ts'
-
-/** Settings for a gateway that is told by SIGHUP alone. */
-async function start(port: number, settings: object): Promise<Gateway> {
-  return startGateway({ upstreams: [port], config: settings, args: ['--no-watch'] })
-}
-
-/** What the file says from now on; the addresses stay. */
-function write(gateway: Gateway, port: number, settings: object): void {
-  const base = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', upstreams: [`http://127.0.0.1:${port}`] }
-  writeFileSync(gateway.file, JSON.stringify({ ...base, ...settings }))
-}
-
-/** Waits for one more reload than there were; good or not. */
-async function reload(gateway: Gateway): Promise<void> {
-  const count = async (): Promise<number> => {
-    const { done, failed } = (await gateway.inspect()).reload
-    return done + failed
-  }
-  const before = await count()
-  gateway.cli.kill('SIGHUP')
-  await until(async () => (await count()) > before)
-}
 
 // C36: reload: keep what is learnt, lose nothing in flight.
 describe('C36: what is learnt is kept', () => {

@@ -1,6 +1,7 @@
 import { answered, type Layer, type Pipeline } from 'floodwall'
 import { expect, test } from 'vitest'
 import { type Config, configOf } from '../src/gateway/config/config.ts'
+import { FirstByte } from '../src/gateway/exchange/first-byte.ts'
 import { Site } from '../src/gateway/site.ts'
 import { later } from './support/cleanup.ts'
 import { configFile } from './support/gateway.ts'
@@ -52,6 +53,8 @@ test('other settings that go wrong half-way: what was new is ended, and what was
   expect(site.clusters.map(({ name }) => name)).toEqual(['a'])
 })
 
+const passing = new FirstByte({ afterMs: undefined, from: 'layers' }, 'test')
+
 function isClosed(pipeline: Pipeline): boolean {
   let reason: string | undefined
   pipeline.start(
@@ -60,7 +63,7 @@ function isClosed(pipeline: Pipeline): boolean {
       reason = outcome.rejection?.reason
     },
     // So much of an exchange as the layers look at.
-    { data: { head: { bodyBytes: 0 } } },
+    { data: { head: { bodyBytes: 0 }, route: { firstByte: passing } } },
   )
   return reason === 'closed'
 }

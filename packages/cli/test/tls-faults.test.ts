@@ -156,7 +156,9 @@ describe('--check', () => {
     const file = folder(`listen: 127.0.0.1:1\n${upstreams}${tls}`)
     expect(await run('gateway', '--config', file, '--check')).toEqual({
       code: 0,
-      stdout: 'The settings are fine: routes 1, clusters 1.\n',
+      stdout: `The settings are fine: routes 1, clusters 1.
+route "default": 100ms to the first byte of an answer: the default, "timeout" of the route or of the top level says another
+`,
       stderr: '',
     })
   })

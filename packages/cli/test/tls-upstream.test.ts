@@ -1,9 +1,11 @@
+import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { type Certificate, certificate } from './support/certificates.ts'
 import { configFile, type Gateway, startGateway } from './support/gateway.ts'
-import { ask } from './support/http.ts'
+import { ask, wire } from './support/http.ts'
 import { startOrigin } from './support/origin.ts'
 import { filesOf, startSecureOrigin } from './support/tls.ts'
+import { until } from './support/until.ts'
 
 const authority = certificate('authority', { authority: true })
 const ca = configFile(authority.cert, 'ca.pem')
@@ -135,4 +137,62 @@ test('the top level says it for all clusters, and for "upstreams"', async () => 
   const upstreams = [`https://localhost:${origin.port}`]
   const gateway = await startGateway({ upstreams: [], config: { upstreams, upstreamTls: { ca } } })
   expect((await ask(gateway.port)).body).toBe('secret')
+})
+
+describe('an answer that ends with its connection', () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n'
+
+  /** `end`: what the server does when it has written all that it writes. */
+  async function answering(text: string, end: (socket: Socket) => void): Promise<Gateway> {
+    const origin = await startSecureOrigin(good, ({ socket }) => void socket.write(text, () => end(socket)))
+    return start(origin.port, { ca })
+  }
+
+  const goodbye = (socket: Socket): void => void socket.end()
+  /** TCP ends, and TLS says nothing. */
+  const cut = (socket: Socket): void => void socket.destroy()
+
+  test('with a goodbye it is whole', async () => {
+    const gateway = await answering(`${head}\r\nall of it`, goodbye)
+    expect(await ask(gateway.port)).toMatchObject({ status: 200, body: 'all of it' })
+    expect((await gateway.inspect()).upstreams[0]?.failures).toEqual({})
+  })
+
+  test('with one that comes late, behind more than is read at once, it is whole, also for a slow reader', async () => {
+    const large = 'x'.repeat(5_000_000)
+    const gateway = await answering(`${head}\r\n${large}`, goodbye)
+    const line = await wire(gateway.port)
+    line.socket.pause()
+    line.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    line.socket.resume()
+    await until(() => line.text.endsWith('0\r\n\r\n'))
+    expect(line.text.match(/x/g)?.length).toBeGreaterThanOrEqual(5_000_000)
+    expect((await gateway.inspect()).upstreams[0]?.failures).toEqual({})
+  })
+
+  test.each([
+    ['at once', 0],
+    ['later', 100],
+  ])('without a goodbye, %s, nobody takes it for the whole, and it is a failure', async (_when, afterMs) => {
+    const gateway = await answering(`${head}\r\nhalf of it`, (socket) => setTimeout(cut, afterMs, socket))
+    const line = await wire(gateway.port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await until(() => line.closed || line.statuses[0] === 502)
+    expect(line.text).not.toMatch(/half of it\r\n0\r\n\r\n$/)
+    expect((await gateway.inspect()).upstreams[0]?.failures).toMatchObject({ reset: 1 })
+  })
+
+  test.each([
+    ['its length', `${head}Content-Length: 9\r\n\r\nall of it`],
+    ['its last chunk', `${head}Transfer-Encoding: chunked\r\n\r\n9\r\nall of it\r\n0\r\n\r\n`],
+  ])('where %s says that it is whole, it needs no goodbye', async (_what, text) => {
+    const gateway = await answering(text, cut)
+    expect(await ask(gateway.port)).toMatchObject({ status: 200, body: 'all of it' })
+    expect((await gateway.inspect()).upstreams[0]?.failures).toEqual({})
+  })
+
+  test('one without a body needs none', async () => {
+    const gateway = await answering(`${head}\r\n`, cut)
+    expect((await ask(gateway.port, { method: 'HEAD' })).status).toBe(200)
+  })
 })

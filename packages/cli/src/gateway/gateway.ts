@@ -111,7 +111,7 @@ export class Gateway {
     const { drainMs: graceMs, drainDelayMs } = this.config
     const delayMs = hurry ? 0 : drainDelayMs
     this.log.info({ inFlight: this.telemetry.inFlight, delayMs, withinMs: graceMs }, 'draining')
-    const drained = await drain(this.front, { delayMs, graceMs })
+    const drained = await drain(this.front, this.upgrades, { delayMs, graceMs })
     if (!drained) this.log.warn({ inFlight: this.telemetry.inFlight }, 'cut what was still running')
     await this.close()
     return drained

@@ -1,7 +1,10 @@
 import { exitCodes } from '../exit-codes.ts'
+import { checkAccessLog } from './access/access-log.ts'
+import { byRoute } from './config/by-route.ts'
 import { type Config, configOf, type Flags } from './config/config.ts'
 import { crampedBy } from './config/descriptors.ts'
 import { Misconfigured } from './config/document.ts'
+import { showFirstByte } from './config/first-byte-options.ts'
 import { Reading } from './config/reading.ts'
 import { Gateway } from './gateway.ts'
 import { type Journal, journalTo, type Log, type LogLevel } from './log.ts'
@@ -27,7 +30,10 @@ export async function runGateway(options: GatewayOptions): Promise<number> {
   try {
     config = configOf(options, reading)
     tryOut(config)
-    if (options.check === true) return approve(config)
+    if (options.check === true) {
+      if (config.accessLog !== undefined) checkAccessLog(config.accessLog)
+      return approve(config)
+    }
     journal = journalTo(options.logLevel)
     gateway = new Gateway(config, journal.log)
   } catch (error) {
@@ -80,6 +86,7 @@ function approve(config: Config): number {
   const { routes, clusters, concerns } = config
   for (const concern of [...concerns, ...crampedBy(config)]) console.error(`warning: ${concern}`)
   console.log(`The settings are fine: routes ${routes.length}, clusters ${clusters.length}.`)
+  for (const line of byRoute(routes.map(({ id, timeout }) => [id, showFirstByte(timeout)]))) console.log(line)
   return exitCodes.fine
 }
 

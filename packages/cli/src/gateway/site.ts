@@ -3,6 +3,7 @@ import { ProcessSignals } from 'floodwall/server'
 import type { Config } from './config/config.ts'
 import type { Limits } from './config/limits.ts'
 import { client, wire } from './exchange/edges.ts'
+import { firstByte } from './exchange/first-byte.ts'
 import { Route } from './routes/route.ts'
 import { Router } from './routes/router.ts'
 import { StaticLane } from './routes/static-lane.ts'
@@ -155,7 +156,8 @@ export function tryOut({ clusters, routes }: Config): void {
   for (const { layers } of routes) pipeline('trial', [client, ...layers]).close()
   for (const { targets, each, balance: options } of clusters) {
     const endpoints = targets.map(({ id }): Endpoint => ({ id }))
-    pipeline('trial', [balance({ ...options, endpoints, each: [...each, wire] })]).close()
-    pipeline('trial', [...each, wire]).close()
+    const inside = [...each, firstByte, wire]
+    pipeline('trial', [balance({ ...options, endpoints, each: inside })]).close()
+    pipeline('trial', inside).close()
   }
 }

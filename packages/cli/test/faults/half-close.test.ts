@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { startGateway } from '../support/gateway.ts'
+import { ask, wire } from '../support/http.ts'
 import { startOrigin } from '../support/origin.ts'
 import { until } from '../support/until.ts'
 
@@ -135,4 +136,30 @@ test('C32: 1,000 clients who leave before the answer: each server hears of it at
   expect(seen.gateway.clientsGone).toBe(1000)
   expect(seen.pipeline.calls).toMatchObject({ ignored: 1000, failure: 0, timeout: 0, success: 0 })
   expect(seen.upstreams[0]).toMatchObject({ failures: { 'given-up': 1000 }, connections: { open: 0, waiting: 0 } })
+})
+
+test('C32: the server hears within 100 ms that a client has left: before it answers another who came then, after 100 ms', async () => {
+  const heard: string[] = []
+  const origin = await startOrigin((request, response) => {
+    if (request.url === '/left') request.on('close', () => void heard.push('left'))
+    else {
+      setTimeout(() => {
+        heard.push('answered')
+        response.end('ok')
+      }, 100)
+    }
+  })
+  const gateway = await startGateway({ upstreams: [origin.port], config })
+  // A machine that stops for a moment may change the order now and then.
+  let first = 0
+  for (let round = 0; round < 10; round++) {
+    const line = await wire(gateway.port, 'GET /left HTTP/1.1\r\nHost: x\r\n\r\n')
+    await until(() => origin.seen.length === 2 * round + 1)
+    line.socket.destroy()
+    await ask(gateway.port)
+    await until(() => heard.length === 2 * round + 2)
+    if (heard[2 * round] === 'left') first++
+  }
+  expect(first).toBeGreaterThan(5)
+  await gateway.quiet()
 })

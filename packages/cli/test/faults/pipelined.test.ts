@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -129,3 +130,37 @@ test.each([
   line.socket.destroy()
   await gateway.quiet()
 })
+
+test.each([
+  ['the server breaks off', (response: ServerResponse) => void response.destroy()],
+  ['the client’s own body is none', null],
+])(
+  'an answer that breaks while its turn has not come (%s): those before it are whole, and then it is the end',
+  async (_how, breakOff) => {
+    const waiting: (() => void)[] = []
+    const broken: ServerResponse[] = []
+    const large = 'a'.repeat(3_000_000)
+    const origin = await startOrigin((request, response) => {
+      if (request.url === '/a') return void waiting.push(() => response.end(large))
+      response.writeHead(200, { 'content-length': 1000 }).write('half of it')
+      broken.push(response)
+    })
+    const gateway = await startGateway({ upstreams: [origin.port], config: { ...config, routes: [{ replay: 0 }] } })
+    const b =
+      breakOff === null
+        ? 'POST /b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n'
+        : 'GET /b HTTP/1.1\r\nHost: x\r\n\r\n'
+    const line = await wire(gateway.port, `POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx${b}`)
+    await until(async () => waiting.length === 1 && broken.length === 1)
+    if (breakOff === null) line.write('no chunk\r\n')
+    else breakOff(broken[0] as ServerResponse)
+    await until(async () => (await gateway.inspect()).upstreams[0]?.active === 1)
+    expect(line.closed).toBe(false)
+    waiting[0]?.()
+    await until(() => line.closed)
+    expect(line.text).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    expect(line.text.endsWith(large)).toBe(true)
+    expect(line.statuses).toEqual([200])
+    await gateway.quiet()
+  },
+)

@@ -26,7 +26,7 @@ function route(id: string, { host = [], path, methods, headers = [] }: Told = {}
 }
 
 function asked(pathname: string, more: Partial<Asked> = {}): Asked {
-  return { method: 'GET', host: 'a.test', raw: [], pathname, ...more }
+  return { method: 'GET', host: 'a.test', lines: [], pathname, ...more }
 }
 
 describe('which route', () => {
@@ -39,10 +39,10 @@ describe('which route', () => {
   ])
 
   test.each<[string, Asked, string | undefined]>([
-    ['the first that fits', asked('/api/x', { raw: ['X-Tier', 'gold'] }), 'tiered'],
-    ['not with another value', asked('/api/x', { raw: ['X-Tier', 'Gold'] }), 'read'],
-    ['any value', asked('/', { raw: ['a', 'b', 'X-DEBUG', ''] }), 'debugged'],
-    ['a value is no name', asked('/', { raw: ['a', 'x-debug'] }), undefined],
+    ['the first that fits', asked('/api/x', { lines: ['X-Tier', 'gold'] }), 'tiered'],
+    ['not with another value', asked('/api/x', { lines: ['X-Tier', 'Gold'] }), 'read'],
+    ['any value', asked('/', { lines: ['a', 'b', 'X-DEBUG', ''] }), 'debugged'],
+    ['a value is no name', asked('/', { lines: ['a', 'x-debug'] }), undefined],
     ['by method', asked('/api/x', { method: 'POST' }), 'write'],
     ['by path', asked('/api/x/y', { method: 'POST' }), undefined],
     ['by host', asked('/', { host: 'c.b.test' }), 'other'],

@@ -1,4 +1,5 @@
-import { closeSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { destination } from 'pino'
 import { Misconfigured } from '../config/document.ts'
 import { lastLines } from '../last-lines.ts'
@@ -49,7 +50,7 @@ export class AccessLog {
     this.settings = settings
     this.write = writers[format]
     // So that a wrong path is found at the start, and not at the first request.
-    if (to !== 'stdout') tryOut(to)
+    if (to !== 'stdout') attempt(to, () => closeSync(openSync(to, 'a', MODE)))
     this.stream = destination({
       dest: to === 'stdout' ? 1 : to,
       append: true,
@@ -81,6 +82,8 @@ export class AccessLog {
 
   /** Another file was put in its place (logrotate): begins to write into the new one. */
   reopen(): void {
+    // At the end of a shutdown: there is nothing to come for a new file.
+    if (this.ended) return
     this.handOver()
     if (this.settings.to !== 'stdout') this.stream.reopen()
   }
@@ -115,9 +118,19 @@ export class AccessLog {
   }
 }
 
-function tryOut(file: string): void {
+/** Whether there could be a log, without making one: who looks at settings may be somebody else, and a file of his would be in the way. */
+export function checkAccessLog({ to }: AccessLogSettings): void {
+  if (to === 'stdout') return
+  attempt(to, () => {
+    const known = statSync(to, { throwIfNoEntry: false })
+    if (known?.isDirectory() === true) throw Object.assign(new Error('it is a folder'), { code: 'EISDIR' })
+    accessSync(known === undefined ? dirname(to) : to, constants.W_OK)
+  })
+}
+
+function attempt(file: string, act: () => void): void {
   try {
-    closeSync(openSync(file, 'a', MODE))
+    act()
   } catch (error) {
     throw new Misconfigured([
       { text: `accessLog.to: expected a file that can be written, got ${reasonOf(error, file)}` },

@@ -4,10 +4,15 @@ import type { Entry } from './entry.ts'
 
 // Entries are made when their request is over, and only where there is a log: while it runs it costs nothing.
 
-export function entryOfExchange(exchange: Exchange, tookMs: number): Entry {
-  const { request, id, route, head, chosen, latest, attempts, status, sentBytes, code, cut } = exchange
-  const upstream = (chosen ?? latest)?.upstream.id ?? ''
+export function entryOfExchange(exchange: Exchange, tookMs: number, { id: upstream } = serverOf(exchange)): Entry {
+  const { request, id, route, head, attempts, status, sentBytes, code, cut } = exchange
   return entry(request, tookMs, id, head.trace, head.client, route.id, upstream, attempts, status, sentBytes, code, cut)
+}
+
+const nobody = { id: '' }
+
+function serverOf({ chosen, latest }: Exchange): { readonly id: string } {
+  return (chosen ?? latest)?.upstream ?? nobody
 }
 
 type Asked = Pick<IncomingMessage, 'method' | 'url' | 'httpVersion' | 'rawHeaders'>

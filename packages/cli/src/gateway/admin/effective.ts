@@ -6,8 +6,8 @@ import type { RouteConfig } from '../config/route-options.ts'
 import type { TlsConfig } from '../config/tls-options.ts'
 import { textOf } from '../routes/header-edits.ts'
 
-// `/config`: the settings that are in effect, defaults included. Keys and tokens are not held in a form that could be shown; what an operator
-// may have written into a header is hidden by the header's name.
+// `/config`: the settings that are in effect, defaults included. Keys and tokens are not held in a form that could be shown. What an operator
+// has written into a header for the servers, or asks of one, may be a secret under any name: it is hidden, whatever the name is.
 
 const MASK = '***'
 const USERINFO = /\/\/[^\s/@]+@/g
@@ -68,23 +68,23 @@ function routeShown({ match, layers, request, response, rewrite, ...rest }: Rout
     host: hosts.map(({ text }) => text),
     path: path?.text,
     methods: methods === undefined ? undefined : [...methods],
-    headers: pairsShown(headers.map(([name, value]) => [name, value ?? true])),
+    headers: Object.fromEntries(headers.map(([name, value]) => [name, value === undefined ? true : MASK])),
     rewrite: rewrite?.text,
-    request: editsShown(request),
-    response: editsShown(response),
+    request: editsShown(request, () => true),
+    response: editsShown(response, (name) => SECRET.test(name)),
     layers: layers.map(layerShown),
   }
 }
 
-function editsShown({ set, templates, gone }: RouteConfig['request']): object {
+/** Templates are put together from the request and hold what may be seen, unless their name says otherwise. */
+function editsShown({ set, templates, gone }: RouteConfig['request'], hides: (name: string) => boolean): object {
   const names = set.filter((_, i) => i % 2 === 0)
-  const constants = names.map((name, i): [string, string] => [name, set[2 * i + 1] ?? ''])
-  const others = templates.map((template): [string, string] => [template.header, textOf(template)])
-  return { set: pairsShown([...constants, ...others]), gone: [...gone] }
-}
-
-function pairsShown(pairs: readonly (readonly [string, string | true])[]): object {
-  return Object.fromEntries(pairs.map(([name, value]) => [name, SECRET.test(name) ? MASK : value]))
+  const constants = names.map((name, i) => [name, hides(name) ? MASK : (set[2 * i + 1] ?? '')])
+  const others = templates.map((template) => {
+    const { header } = template
+    return [header, SECRET.test(header) ? MASK : textOf(template)]
+  })
+  return { set: Object.fromEntries([...constants, ...others]), gone: [...gone] }
 }
 
 function layerShown({ kind, options }: Layer): object {

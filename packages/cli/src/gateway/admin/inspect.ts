@@ -1,4 +1,5 @@
 import type { Gateway } from '../gateway.ts'
+import type { Route } from '../routes/route.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 
 /** What is, now, as JSON: the gateway's own facts, and those of its routes and clusters. */
@@ -22,20 +23,26 @@ export function inspect(gateway: Gateway): object {
     },
     reload: reloads.inspect(),
     certificates: front.certificates?.inspect() ?? [],
-    routes: site.routes.map(({ id, config, telemetry: { requests, latency, sentBytes, retries }, pipeline }) => ({
-      id,
-      cluster: config.cluster,
-      requests: requests.byStatus(),
-      sentBytes,
-      latencyMs: latency.snapshot(),
-      retryShare: retries.share(performance.now()),
-      pipeline: pipeline.inspect(),
-    })),
+    routes: site.routes.map(routeNow),
     clusters: site.clusters.map(({ name, upstreams, pipeline }) => ({
       name,
       upstreams: upstreams.map(upstreamNow),
       layers: pipeline.inspect()['layers'],
     })),
+  }
+}
+
+function routeNow({ id, config, firstByte, telemetry, pipeline }: Route): object {
+  const { requests, latency, sentBytes, retries } = telemetry
+  return {
+    id,
+    cluster: config.cluster,
+    requests: requests.byStatus(),
+    sentBytes,
+    latencyMs: latency.snapshot(),
+    timeout: firstByte.inspect(),
+    retryShare: retries.share(performance.now()),
+    pipeline: pipeline.inspect(),
   }
 }
 

@@ -1,4 +1,4 @@
-import { type BalanceOptions, balance, ConfigError, type ConfigIssue, type Endpoint, type Layer, toMs } from 'floodwall'
+import { type BalanceOptions, balance, ConfigError, type ConfigIssue, type Endpoint, type Layer } from 'floodwall'
 import { type LayerLimits, parse, parseLayers } from 'floodwall/rules'
 import * as v from 'valibot'
 import { kinds, layer } from '../exchange/patience.ts'
@@ -53,12 +53,9 @@ const clusterOptions = v.strictObject({
   tls: v.optional(upstreamTlsOptions),
 })
 
-const ATTEMPT_MS = 2000
-
-/** Each server has a breaker, and 2 s to begin its answer. */
-function defaultEach({ mostTimeout = ATTEMPT_MS }: LayerLimits): Layer[] {
-  // Of a short deadline of all attempts one gets a part, too.
-  return [layer('breaker'), layer('timeout', { after: Math.min(ATTEMPT_MS, toMs(mostTimeout) / 5) })]
+/** Each server has a breaker. */
+function defaultEach(): Layer[] {
+  return [layer('breaker')]
 }
 
 /** What clusters that do not say get from the top level. */
@@ -81,7 +78,7 @@ export function clusterDefaults(
   return {
     tls,
     times,
-    each: faults.collect(() => layersOf(endpoint, 'endpoint', times, () => defaultEach(times))) ?? [],
+    each: faults.collect(() => layersOf(endpoint, 'endpoint', times, defaultEach)) ?? [],
     balance: faults.collect(() => balanceOf(spread, 'balance')) ?? {},
   }
 }

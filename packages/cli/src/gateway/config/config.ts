@@ -1,12 +1,13 @@
 import { type ConfigIssue, type Layer, toMs } from 'floodwall'
-import { type LayerLimits, oneOf, parse } from 'floodwall/rules'
+import { type LayerLimits, oneOf, parse, shareOrZero } from 'floodwall/rules'
 import * as v from 'valibot'
 import type { AccessLogSettings } from '../access/access-log.ts'
 import { layer } from '../exchange/patience.ts'
 import type { Trust } from '../listener/trust.ts'
 import { accessLogOptions } from './access-log-options.ts'
-import { type Address, address, adminAddress, isSecure, showAddress, showPlace } from './address.ts'
+import { type Address, address, adminAddress } from './address.ts'
 import { type AdminConfig, adminHost, adminOf } from './admin-options.ts'
+import { tellClashes, trusting } from './clashes.ts'
 import {
   balanceEntry,
   type ClusterConfig,
@@ -21,9 +22,11 @@ import { Credentials } from './credentials.ts'
 import { disorderIn } from './disorder.ts'
 import { ConfigDocument, type Fault, Misconfigured, textOf } from './document.ts'
 import { Faults } from './faults.ts'
+import { firstByteOf, timeoutIn } from './first-byte-options.ts'
+import { keylessIn } from './keyless.ts'
 import { type Limits, limitOptions, span, spanOrNone } from './limits.ts'
 import { Reading } from './reading.ts'
-import { onlyRoute, type RouteConfig, routeOf } from './route-options.ts'
+import { onlyRoute, type RouteConfig, type RouteDefaults, routeOf } from './route-options.ts'
 import {
   concernsOf,
   type TlsConfig,
@@ -47,6 +50,7 @@ export interface Flags {
   readonly listen?: string
   readonly admin?: string
   readonly upstream?: readonly string[]
+  readonly timeout?: string
   readonly drain?: string
   readonly drainDelay?: string
 }
@@ -77,6 +81,8 @@ export interface Config {
 
 const MOST_CLUSTERS = 100
 const MOST_ROUTES = 1000
+/** "Site Reliability Engineering", ch. 21: the share of retries that one client may have, and so all of them. */
+const RETRY_SHARE = 0.1
 
 /** The top level of a document. */
 export const gatewayOptions = v.strictObject({
@@ -102,6 +108,7 @@ export const gatewayOptions = v.strictObject({
   ),
   layers: layerList,
   endpoint: layerList,
+  timeout: v.optional(span),
   balance: balanceEntry,
   upstreamTls: v.optional(upstreamTlsOptions),
   trust: v.optional(trustOptions, []),
@@ -110,6 +117,7 @@ export const gatewayOptions = v.strictObject({
   limits: v.optional(limitOptions, {}),
   drain: v.optional(span, '10s'),
   drainDelay: v.optional(spanOrNone),
+  retryShare: v.optional(shareOrZero, RETRY_SHARE),
   mostTimeout: v.optional(span, '60s'),
   onExcess: v.optional(oneOf('refuse', 'cap'), 'refuse'),
   accessLog: v.optional(accessLogOptions),
@@ -169,6 +177,7 @@ export function configOf(flags: Flags, reading: Reading = new Reading()): Config
       ...trusting(clusters),
       ...cuts,
       ...disorderIn(routes, clusters),
+      ...keylessIn(routes),
     ],
   }
 }
@@ -193,29 +202,6 @@ function upstreamTlsIn(
   return given === undefined ? undefined : upstreamTlsOf(given, 'upstreamTls', credentials, faults)
 }
 
-/** What is right alone and cannot be together. */
-function tellClashes({ listen, tls, admin, drain, drainDelay }: Settings, faults: Faults): void {
-  const other = tls?.listen
-  const clash = (path: string, place: string, than: Address | undefined): void => {
-    if (than !== undefined && than.port !== 0 && place === showAddress(than)) {
-      faults.say(path, JSON.stringify(place), `another address than ${than === listen ? 'listen' : 'tls.listen'}`)
-    }
-  }
-  clash('admin', showPlace(admin), listen)
-  clash('admin', showPlace(admin), other)
-  if (other !== undefined) clash('tls.listen', showAddress(other), listen)
-  if (drainDelay !== undefined && drainDelay > drain) {
-    faults.say('drainDelay', `${drainDelay} ms`, `at most "drain", which is ${drain} ms`)
-  }
-}
-
-/** Clusters whose servers may be anybody. */
-function trusting(clusters: readonly ClusterConfig[]): string[] {
-  return clusters
-    .filter(({ tls, targets }) => tls?.insecure === true && targets.some(isSecure))
-    .map(({ name }) => `tls.insecure: nobody checks who answers in the name of cluster "${name}"`)
-}
-
 /** Only those without faults: what is missing was told. */
 function clustersOf(
   { upstreams, clusters }: Settings,
@@ -238,24 +224,33 @@ function clustersOf(
 }
 
 function routesOf(
-  { routes, clusters, upstreams }: Settings,
+  { routes, clusters, upstreams, timeout, retryShare }: Settings,
   layers: readonly Layer[],
   made: readonly ClusterConfig[],
   times: LayerLimits,
   faults: Faults,
 ): RouteConfig[] {
   const names = new Set([...Object.keys(clusters), ...(upstreams === undefined ? [] : ['default'])])
+  const settings = timeoutIn(timeout, 'timeout', times, faults)
+  const defaults: RouteDefaults = {
+    layers: (own, path) => (own === undefined ? layers : layersOf(own, path, times, () => [])),
+    timeout: (own, path, around, cluster) => {
+      const each = made.find(({ name: known }) => known === cluster)?.each
+      return firstByteOf({ route: timeoutIn(own, path, times, faults), layers: around, each, settings }, times)
+    },
+    retryShare,
+  }
   if (routes === undefined) {
     const [only] = made
-    if (made.length === 1 && only !== undefined) return [onlyRoute(only.name, layers)]
+    if (made.length === 1 && only !== undefined) return [onlyRoute(only.name, defaults)]
     if (faults.issues.length === 0) {
       faults.tell([{ path: 'routes', value: 'nothing', expected: 'routes, to tell which cluster answers what' }])
     }
     return []
   }
-  const around = (own: unknown, path: string): readonly Layer[] =>
-    own === undefined ? layers : layersOf(own, path, times, () => [])
-  const all = routes.map((given, i) => routeOf(given, i, around, names, faults)).filter((route) => route !== undefined)
+  const all = routes
+    .map((given, i) => routeOf(given, i, defaults, names, faults))
+    .filter((route) => route !== undefined)
   faults.tell(
     all.flatMap(({ id }, i) =>
       all.findIndex((other) => other.id === id) === i
@@ -280,8 +275,8 @@ function notAnObject(value: unknown): ConfigIssue {
   return { path: '', value: shown, expected: 'settings, such as "upstreams: [http://127.0.0.1:3000]"' }
 }
 
-function optionsOf({ listen, admin, upstream, drain, drainDelay }: Flags): Record<string, unknown> {
-  const given = { listen, admin, upstreams: upstream, drain, drainDelay }
+function optionsOf({ listen, admin, upstream, timeout, drain, drainDelay }: Flags): Record<string, unknown> {
+  const given = { listen, admin, upstreams: upstream, timeout, drain, drainDelay }
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 

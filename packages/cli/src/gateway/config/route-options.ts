@@ -1,13 +1,16 @@
 import type { ConfigIssue, Layer } from 'floodwall'
-import { oneOf, parse } from 'floodwall/rules'
+import { oneOf, parse, shareOrZero } from 'floodwall/rules'
+import { type ToldLimits, toldLimits } from 'floodwall/server'
 import { type ErrorFormat, errorFormats } from 'floodwall/wire'
 import * as v from 'valibot'
-import { type HeaderEdits, headerEdits, noEdits } from '../routes/header-edits.ts'
+import { type HeaderEdits, headerEdits, noEdits, sentHeader } from '../routes/header-edits.ts'
 import { HostPattern, hostForm } from '../routes/host-pattern.ts'
 import { PathPattern, patternForm } from '../routes/path-pattern.ts'
 import { Rewrite, rewriteForm } from '../routes/rewrite.ts'
 import type { Faults } from './faults.ts'
-import { type RouteLimits, routeLimitOptions } from './limits.ts'
+import type { FirstByteTime } from './first-byte-options.ts'
+import { type KeyPart, keyOption } from './key-options.ts'
+import { type RouteLimits, routeLimitOptions, span } from './limits.ts'
 import { bytes, layerList, listOf, made, name } from './words.ts'
 
 /** What a request must be like to take a route; what is not said does not matter. */
@@ -26,6 +29,10 @@ export interface RouteConfig {
   readonly cluster: string
   /** Around the whole operation, outermost first. */
   readonly layers: readonly Layer[]
+  /** From a request that was sent to the first byte of its answer, for each attempt. */
+  readonly timeout: FirstByteTime
+  /** With more retries than this among the requests, those that are refused for load are told not to be tried again. */
+  readonly retryShare: number
   readonly rewrite: Rewrite | undefined
   readonly request: HeaderEdits
   readonly response: HeaderEdits
@@ -39,13 +46,15 @@ export interface RouteConfig {
   /** The server is told what is left of the time. */
   readonly propagate: boolean
   readonly errors: ErrorFormat
+  /** Whose a request is: the first of these that is there; undefined: all are nobody's. */
+  readonly key: readonly KeyPart[] | undefined
+  /** Which limits answers tell of. */
+  readonly rateLimitHeaders: ToldLimits
   /** `static`: files and the like, that are only read. */
   readonly kind: 'dynamic' | 'static'
 }
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
-
-const headerName = v.pipe(v.string(), v.regex(/^[!#$%&'*+.^`|~\w-]{1,100}$/, 'the name of a header'))
 
 const upgradeForm = 'true, false or protocols such as "websocket" (not "h2c" or "TLS")'
 
@@ -66,14 +75,18 @@ export const routeOptions = v.strictObject({
   path: v.optional(made(PathPattern.of, patternForm)),
   /** Default: every method. */
   methods: v.optional(listOf(oneOf(...METHODS), METHODS.length, 'a list of methods')),
-  /** Headers that must be there: with this value, or, where it is `true`, with any. */
+  /** Headers that must be there on the way to the server: with this value, or, where it is `true`, with any. */
   headers: v.optional(
-    v.record(headerName, v.union([v.string(), v.literal(true)], 'a text, or true for any value'), 'names and values'),
+    v.record(sentHeader, v.union([v.string(), v.literal(true)], 'a text, or true for any value'), 'names and values'),
   ),
   /** Which cluster answers. Default: `default`, that of `upstreams`. */
   cluster: v.optional(name, 'default'),
   /** Layers around the whole operation; default: those of the top level. */
   layers: layerList,
+  /** From a request that was sent to the first byte of its answer, for each attempt; takes the place of layers `timeout`. */
+  timeout: v.optional(span),
+  /** With more retries than this among the requests, who is refused for load is told not to try again. Default: as the top level. */
+  retryShare: v.optional(shareOrZero),
   /** The path that the server is asked for, with the names of `path` in braces. Default: as it came. */
   rewrite: v.optional(made(Rewrite.of, rewriteForm)),
   /** Headers to set and to remove on the way to the server. */
@@ -95,17 +108,33 @@ export const routeOptions = v.strictObject({
   propagate: v.optional(v.boolean('true or false'), true),
   /** In which form the gateway says no: `problem` (RFC 9457) or `google`. Default `problem`. */
   errors: v.optional(oneOf(...errorFormats), 'problem'),
+  /** Whose a request is, for layers that count each caller on his own: an address, a header, or what trusted peers say of its user. Default: nobody's. */
+  key: v.optional(keyOption),
+  /** Which limits answers tell of: each caller's own (`keyed`), `all`, on `refusals` only, or `none`. Default `keyed`. */
+  rateLimitHeaders: v.optional(oneOf(...toldLimits), 'keyed'),
   /** `static`: only read (GET and HEAD, without a body). Default `dynamic`. */
   class: v.optional(oneOf('dynamic', 'static'), 'dynamic'),
 })
 
+/** What routes that do not say get. */
+export interface RouteDefaults {
+  /** The layers around its operations; `own` is what it says. */
+  readonly layers: (own: unknown, path: string) => readonly Layer[]
+  /** The time to the first byte; `own` is what it says. */
+  readonly timeout: (own: number | undefined, path: string, layers: readonly Layer[], cluster: string) => FirstByteTime
+  readonly retryShare: number
+}
+
 /** The route that takes everything. */
-export function onlyRoute(cluster: string, layers: readonly Layer[]): RouteConfig {
+export function onlyRoute(cluster: string, { layers, timeout, retryShare }: RouteDefaults): RouteConfig {
+  const around = layers(undefined, '')
   return {
     id: 'default',
     match: { hosts: [], path: undefined, methods: undefined, headers: [] },
     cluster,
-    layers,
+    layers: around,
+    timeout: timeout(undefined, '', around, cluster),
+    retryShare,
     rewrite: undefined,
     request: noEdits,
     response: noEdits,
@@ -115,21 +144,24 @@ export function onlyRoute(cluster: string, layers: readonly Layer[]): RouteConfi
     upgrade: websocketOnly,
     propagate: true,
     errors: 'problem',
+    key: undefined,
+    rateLimitHeaders: 'keyed',
     kind: 'dynamic',
   }
 }
 
-/** The route that `given` says; undefined when it has faults, which are told. `layers` makes its layers. */
+/** The route that `given` says; undefined when it has faults, which are told. */
 export function routeOf(
   given: unknown,
   place: number,
-  layers: (own: unknown, path: string) => readonly Layer[],
+  defaults: RouteDefaults,
   clusters: ReadonlySet<string>,
   faults: Faults,
 ): RouteConfig | undefined {
   const path = `routes[${place}]`
   const settings = faults.collect(() => parse(routeOptions, given, path))
-  const own = settings === undefined ? undefined : faults.collect(() => layers(settings.layers, `${path}.layers`))
+  const own =
+    settings === undefined ? undefined : faults.collect(() => defaults.layers(settings.layers, `${path}.layers`))
   if (settings === undefined || own === undefined) return undefined
   const issues: ConfigIssue[] = []
   if (!clusters.has(settings.cluster)) {
@@ -159,12 +191,14 @@ export function routeOf(
       path: settings.path,
       methods: methodsOf(settings.methods, settings.class),
       headers: Object.entries(settings.headers ?? {}).map(([header, value]) => [
-        header.toLowerCase(),
+        header,
         value === true ? undefined : value,
       ]),
     },
     cluster: settings.cluster,
     layers: own,
+    timeout: defaults.timeout(settings.timeout, `${path}.timeout`, own, settings.cluster),
+    retryShare: settings.retryShare ?? defaults.retryShare,
     rewrite,
     request: settings.request,
     response: settings.response,
@@ -174,6 +208,8 @@ export function routeOf(
     upgrade: protocolsOf(settings.upgrade, settings.class),
     propagate: settings.propagate,
     errors: settings.errors,
+    key: settings.key,
+    rateLimitHeaders: settings.rateLimitHeaders,
     kind: settings.class,
   }
 }

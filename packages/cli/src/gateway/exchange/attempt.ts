@@ -95,8 +95,8 @@ export class Attempt implements Rider {
   }
 
   onResponseEnd(controller: Dispatcher.DispatchController, trailers: IncomingHttpHeaders): void {
-    const fault = this.connection?.fault
-    // A body that ends with its connection: undici takes a reset for the end.
+    // A body that ends with its connection: undici takes whatever breaks it for the end.
+    const fault = this.whole ? null : this.connection?.cutOff(this.headers)
     if (fault != null) return this.onResponseError(controller, fault)
     this.upstream.free(this)
     for (const _name in trailers) this.trailers = trailers
@@ -151,7 +151,7 @@ export class Attempt implements Rider {
       return
     }
     this.state = RELAYED
-    if (this.first === null) exchange.flushHead()
+    if (this.first === null) exchange.response.flushHeaders()
     else {
       const { first, more } = this
       this.forget()

@@ -4,7 +4,11 @@ import { tooLate } from './margin.ts'
 
 // The two ends of the gateway's pipeline. They see to it that an end at one side is heard at the other.
 
-/** Outermost: the exchange gets hold of its call, so that a client who leaves ends it wherever it waits, in a queue or a backoff, too. */
+/**
+ * Outermost: the exchange gets hold of its call, so that a client who leaves ends it wherever it waits, in a queue or a backoff, too. The body is
+ * collected here and not before: so a call ends in the layers, and at the cluster, that were in the settings when its head came, whatever they
+ * say when its body has come.
+ */
 class Client implements Policy {
   readonly kind = 'client'
   readonly path: string
@@ -14,8 +18,19 @@ class Client implements Policy {
   }
 
   run(call: Call, next: Next, done: Done): void {
-    ;(call.data as Exchange).call = call
-    next(call, done)
+    const exchange = call.data as Exchange
+    const { body } = exchange
+    exchange.call = call
+    if (!exchange.collects || body === null) return next(call, done)
+    call.wait(done)
+    body.arrive(exchange.head.bodyBytes, () => {
+      if (!call.resume()) return
+      try {
+        next(call, done)
+      } catch (error) {
+        exchange.proxy.fault(exchange, error)
+      }
+    })
   }
 }
 
@@ -35,9 +50,16 @@ class Wire implements Policy {
     const late = tooLate(call)
     if (late !== undefined) return done(refused(late))
     next(call, (outcome) => {
-      if (call.cancelled) (call.data as Exchange).abandon(call, outcome.error as Error)
+      if (call.cancelled) abandon(call, outcome.error as Error)
       done(outcome)
     })
+  }
+}
+
+/** Ends what the attempt of this call still does. */
+function abandon(call: Call, reason: Error): void {
+  for (let attempt = (call.data as Exchange).latest; attempt !== null; attempt = attempt.earlier) {
+    if (attempt.call === call) return attempt.abort(reason)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Call, Done, Init, Outcome } from 'floodwall'
+import type { Socket } from 'node:net'
+import type { Call, Done, Outcome } from 'floodwall'
 import type { RequestHead } from '../heads/request-head.ts'
 import { trailersOf } from '../heads/response-head.ts'
 import type { Peer } from '../listener/peer.ts'
@@ -9,12 +10,11 @@ import { Handshake } from '../upgrades/handshake.ts'
 import type { Offer } from '../upgrades/offer.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { Attempt } from './attempt.ts'
-import { type Cause, forbidRetry, GivenUp, problemOf, retryAfterOf, tooLong, whyOf } from './failures.ts'
-import { ExchangeInit } from './init.ts'
-import { withLevel } from './level-line.ts'
+import { type Cause, finerOf, forbidRetry, GivenUp, problemOf, retryAfterOf, whyOf } from './failures.ts'
 import { LINGER_BYTES, linger } from './linger.ts'
 import { Clocks } from './patience.ts'
 import type { Problem } from './problem.ts'
+import { withOurs } from './quota-lines.ts'
 import { RequestBody } from './request-body.ts'
 import { sendingTo } from './sending.ts'
 
@@ -47,6 +47,8 @@ export class Exchange {
   offer: Offer | null = null
   /** What stands still while the client sends; none where it has no body to send. */
   clocks: Clocks | null = null
+  /** Its body is collected before a layer is asked. */
+  collects = false
   private over = false
   private drains = false
   /** 0: none was written. */
@@ -81,18 +83,14 @@ export class Exchange {
     this.since = performance.now()
   }
 
-  /** Sends it through its route when its body is collected; of `expected` ones the client sends nothing before a layer has said yes. */
+  /** Sends it through its route. `expected`: the client sends nothing of its body before a layer has said yes. */
   begin(expected: boolean): void {
-    if (this.head.bodyBytes === 0) return this.proxy.run(this)
-    const limits = this.proxy.bodyLimits(this.route)
-    this.clocks = new Clocks()
-    this.body = new RequestBody(this, limits, this.clocks)
-    if (expected) this.proxy.run(this)
-    else this.body.arrive(this.head.bodyBytes, () => this.proxy.run(this))
-  }
-
-  get init(): Init {
-    return new ExchangeInit(this)
+    if (this.head.bodyBytes > 0) {
+      this.clocks = new Clocks()
+      this.body = new RequestBody(this, this.proxy.bodyLimits(this.route), this.clocks)
+      this.collects = !expected
+    }
+    this.proxy.run(this)
   }
 
   /** Executing it once more would do no harm, and it can be sent once more. */
@@ -121,15 +119,9 @@ export class Exchange {
     else upstream.dispatch(options, attempt)
   }
 
-  /** The pipeline has cancelled this attempt. */
-  abandon(call: Call, reason: Error): void {
-    for (let attempt = this.latest; attempt !== null; attempt = attempt.earlier) {
-      if (attempt.call === call) return attempt.abort(reason)
-    }
-  }
-
   /** The pipeline's last word. */
   finish(outcome: Outcome<unknown>): void {
+    this.route.cluster.calls--
     const chosen = outcome.ok ? (outcome.value as Attempt) : null
     for (let attempt = this.latest; attempt !== null; attempt = attempt.earlier) {
       if (attempt !== chosen) attempt.drop()
@@ -147,13 +139,13 @@ export class Exchange {
     if (this.over) return
     const { id, peer, route } = this
     const closing = this.closing(true) || problem.closing
-    const why = outcome !== undefined && peer.trusted ? whyOf(outcome) : undefined
-    const { lines, body } = problem.answer(id, closing, route.config.errors, retryAfter, why)
+    const why = outcome !== undefined && peer.trusted ? whyOf(outcome, route.firstByte) : undefined
+    const { lines, body } = problem.answer(id, closing, route.config.errors, retryAfter, why, finerOf(outcome))
     if (closing) peer.closing = true
     this.code = problem.code
     this.status = problem.status
     this.proxy.tellProblem(problem, id)
-    this.response.writeHead(problem.status, withLevel(lines, this))
+    this.response.writeHead(problem.status, withOurs(lines, this, problem.status, outcome))
     this.end(Buffer.from(body))
   }
 
@@ -167,7 +159,7 @@ export class Exchange {
   /** The answer is a change of the protocol: what follows on this connection is no answer. False when the head cannot be written. */
   changeTo(lines: string[]): boolean {
     if (!this.put(101, lines)) return false
-    this.flushHead()
+    this.response.flushHeaders()
     this.conclude()
     this.letGo()
     return true
@@ -176,16 +168,12 @@ export class Exchange {
   private put(status: number, lines: string[]): boolean {
     lines.push('x-request-id', this.id)
     try {
-      this.response.writeHead(status, withLevel(lines, this))
+      this.response.writeHead(status, withOurs(lines, this, status))
     } catch {
       return false
     }
     this.status = status
     return true
-  }
-
-  flushHead(): void {
-    this.response.flushHeaders()
   }
 
   /** False when the client is slower than the upstream; the attempt is told when it has caught up. */
@@ -217,7 +205,16 @@ export class Exchange {
     this.proxy.tellBroken(cause)
     this.cut = true
     this.conclude()
-    this.peer.cut()
+    this.sever()
+  }
+
+  /** Ends the connection behind the answers that come before this one, which nothing is wrong with. */
+  private sever(): void {
+    const { response, peer } = this
+    if (response.socket !== null) return peer.cut()
+    // Its turn has not come: none of it is written yet, and when it comes none will be.
+    peer.closing = true
+    response.once('socket', (socket: Socket) => socket.destroySoon())
   }
 
   /** The connection of the client is gone. */
@@ -246,16 +243,17 @@ export class Exchange {
     if (response.socket !== null && !response.headersSent && request.httpVersionMinor !== 0) response.writeContinue()
   }
 
-  /** What it sends is longer than was known. */
-  tooMuch(): void {
-    this.giveUp(tooLong)
-  }
-
   /** The rest of the request will not come, or is not wanted: what was sent upstream of it must not pass for the whole. */
   giveUp(problem: Problem): void {
     if (this.over) return
-    if (this.response.headersSent) return this.peer.cut()
     const { call, latest } = this
+    if (this.response.headersSent) {
+      if (this.response.socket !== null) return this.peer.cut()
+      this.cut = true
+      this.cancel(uploadFailed)
+      this.conclude()
+      return this.sever()
+    }
     this.answer(problem)
     // After the answer: the end of a call that is cancelled would be answered, too.
     call?.cancel(uploadFailed, 'ignored')

@@ -1,5 +1,6 @@
 import { isTimeout, type Outcome, type Reason, type Verdict } from 'floodwall'
 import { names, saidOf } from 'floodwall/wire'
+import type { FirstByte } from './first-byte.ts'
 import { Problem, type Why } from './problem.ts'
 
 // From what happened to what is said about it: undici's errors to causes that we count, causes and outcomes to what the caller is told.
@@ -135,21 +136,33 @@ export const tooLong: Problem = new Problem('body-too-large', 'The body of the r
   closing: true,
 })
 
+/** No time helps. */
+const never: Problem = new Problem('rejected', 'This request costs more than its limit will ever allow.', {
+  code: 'rate',
+  status: 429,
+})
+
 const rejected = new Map<string, Problem>()
 
 /** What the caller is told when there is no answer to pass on. `spent`: it shall not try again. */
 export function problemOf(outcome: Outcome<unknown>, spent: boolean): Problem {
   const { rejection, error } = outcome
   if (spent) return rejection === undefined || outcome.noRetry ? exhausted : flooded
-  if (rejection !== undefined) return problemOfReason(rejection.reason)
+  if (rejection !== undefined)
+    return rejection.never && rejection.reason === 'rate' ? never : problemOfReason(rejection.reason)
   if (isTimeout(error)) return error.code === 'deadline' ? late : slow
   return problemByCause[causeOf(error)]
 }
 
-/** The same for those who are trusted: which layer, and why. */
-export function whyOf({ rejection, error }: Outcome<unknown>): Why {
+/** The same for those who are trusted: which layer, and why; of a time that nobody has asked for, that too. */
+export function whyOf({ rejection, error }: Outcome<unknown>, firstByte: FirstByte): Why {
   if (rejection !== undefined) return { layer: rejection.gate.path, why: rejection.why }
-  if (isTimeout(error)) return { layer: error.path, why: `no answer within ${Math.round(error.afterMs)} ms` }
+  if (isTimeout(error)) {
+    const { code, path, afterMs } = error
+    const why =
+      (code === 'timeout' ? firstByte.excuse(afterMs) : undefined) ?? `no answer within ${Math.round(afterMs)} ms`
+    return { layer: path, why }
+  }
   return { why: causeOf(error) }
 }
 
@@ -173,6 +186,12 @@ export function retryAfterOf(outcome: Outcome<unknown>, spent: boolean): string 
   const { rejection } = outcome
   if (spent || rejection === undefined || rejection.never || rejection.reason === 'deadline') return undefined
   return String(Math.max(1, Math.ceil(outcome.retryAfterMs / 1000)))
+}
+
+/** The same in milliseconds, for who came too often: when his own limit lets him in again is known, where other times are guesses. 0: none. */
+export function finerOf(outcome: Outcome<unknown> | undefined): number {
+  const { rejection, retryAfterMs = 0 } = outcome ?? {}
+  return rejection?.reason === 'rate' ? retryAfterMs : 0
 }
 
 /** The lines of an answer that is passed on say so, where the server has not said it itself. */

@@ -1,65 +1,95 @@
-import { type Call, type Done, failed, type Kind, kindOf, type Layer, type Next, type Policy } from 'floodwall'
+import {
+  type Call,
+  type Done,
+  type Env,
+  envOf,
+  failed,
+  type Kind,
+  kindOf,
+  type Layer,
+  type Next,
+  type Policy,
+  timeout,
+} from 'floodwall'
 import { builtIn, type Kinds } from 'floodwall/rules'
 import type { Exchange } from './exchange.ts'
 
 // How long may a request take whose client is still sending it?
 //
 // Not the upstream's time: a slow upload would end as a timeout of a server that did nothing wrong, and a few of them would open its breaker.
-// So in the gateway a `timeout` stands still while we wait for the client's body, and begins anew when it is the upstream's turn again; a
-// `deadline`, which can be set only once, begins when the request is complete. The client's own slowness has limits of its own
-// (`limits.idle`, `limits.request`).
+// So in the gateway a `timeout` stands still while we wait for the client's body, and begins anew when all of it has been sent; a `deadline`,
+// which can be set only once, begins when the request is complete. A server that is to take what is here and takes nothing has a time of its
+// own. The client's own slowness has limits of its own (`limits.idle`, `limits.request`).
 //
 // The limit itself is the library's, run as it is: to arm it is to run it, with a `next` that only remembers how to end it.
 
-/** What stands still while it is the client's turn. */
+/**
+ * A server that takes nothing for so long is not taking, unless its `timeout` is longer. Linux tells a writer of room when a third of what it
+ * buffers is free again, of 4 MiB at most: who takes 280 KB a second is seen to take something each 5 s.
+ */
+const INTAKE_MS = 5000
+
+/** Whose turn it is: the client's, to send; the upstream's, to take what was sent; the upstream's, to answer what it has. */
+export type Turn = 'client' | 'intake' | 'answer'
+
+/** What runs or stands still by whose turn it is. */
 interface Clock {
-  hold(): void
-  go(): void
+  turn(to: Turn): void
 }
 
 /** Those of one exchange. */
 export class Clocks {
   private running: readonly Clock[] = []
-  private clients = false
+  private now: Turn = 'answer'
 
   track(clock: Clock): void {
     this.running = [...this.running, clock]
-    if (this.clients) clock.hold()
+    if (this.now !== 'answer') clock.turn(this.now)
   }
 
   untrack(clock: Clock): void {
     this.running = this.running.filter((other) => other !== clock)
   }
 
-  /** Whose turn it is: the client's, to send; or the upstream's, to take it and to answer. */
-  turn(clients: boolean): void {
-    this.clients = clients
-    for (const clock of this.running) {
-      if (clients) clock.hold()
-      else clock.go()
-    }
+  turn(to: Turn): void {
+    this.now = to
+    for (const clock of this.running) clock.turn(to)
   }
 }
 
-class Patient implements Policy {
+export class Patient implements Policy {
   readonly kind: string
   readonly path: string
   private readonly limit: Policy
+  /** While a body is handed over; the same where that is longer, or a deadline. */
+  private readonly intake: Policy
 
-  constructor(limit: Policy) {
+  constructor(limit: Policy, intake: Policy = limit) {
     this.kind = limit.kind
     this.path = limit.path
     this.limit = limit
+    this.intake = intake
   }
 
   run(call: Call, next: Next, done: Done): void {
     const exchange = call.data as Exchange
-    if (exchange.head.bodyBytes === 0 || !exchange.incomplete) this.limit.run(call, next, done)
-    else new Turn(this.limit, call, exchange, done).run(next)
+    if (exchange.head.bodyBytes === 0 || this.isSent(exchange)) this.limit.run(call, next, done)
+    else new Running(this.limit, this.intake, call, exchange, done).run(next)
+  }
+
+  /** Nothing of the request has to be waited for. */
+  private isSent({ body, incomplete }: Exchange): boolean {
+    return this.kind === 'deadline' ? !incomplete : body?.whole !== false
   }
 
   inspect(now: number): ReturnType<NonNullable<Policy['inspect']>> {
-    return this.limit.inspect?.(now) ?? { kind: this.kind, path: this.path }
+    const snapshot = this.limit.inspect?.(now) ?? { kind: this.kind, path: this.path }
+    return this.intake === this.limit ? snapshot : { ...snapshot, timeouts: this.late + countOf(this.intake) }
+  }
+
+  /** Attempts that took too long to answer; those that took nothing are not among them. */
+  get late(): number {
+    return countOf(this.limit)
   }
 
   close(): void {
@@ -67,12 +97,25 @@ class Patient implements Policy {
   }
 }
 
+function countOf(limit: Policy): number {
+  return Number(limit.inspect?.(0)['timeouts'] ?? 0)
+}
+
+/** A layer, which a route that says its own time has no use for. */
+class Replaceable extends Patient {
+  override run(call: Call, next: Next, done: Done): void {
+    if ((call.data as Exchange).route.firstByte.replaces) next(call, done)
+    else super.run(call, next, done)
+  }
+}
+
 /** Ends a limit that was armed, and is not told to anybody. */
 const disarmed = failed(undefined, 'ignored', false)
 
 /** One call under a limit that is armed and disarmed. */
-class Turn implements Clock {
+class Running implements Clock {
   private readonly limit: Policy
+  private readonly intake: Policy
   private readonly call: Call
   private readonly exchange: Exchange
   private readonly done: Done
@@ -82,8 +125,9 @@ class Turn implements Clock {
   private over = false
   private holding = false
 
-  constructor(limit: Policy, call: Call, exchange: Exchange, done: Done) {
+  constructor(limit: Policy, intake: Policy, call: Call, exchange: Exchange, done: Done) {
     this.limit = limit
+    this.intake = intake
     this.call = call
     this.exchange = exchange
     this.done = done
@@ -95,7 +139,7 @@ class Turn implements Clock {
   }
 
   run(next: Next): void {
-    this.go()
+    this.turn('answer')
     if (this.over) return
     this.begun = true
     this.exchange.clocks?.track(this)
@@ -107,12 +151,19 @@ class Turn implements Clock {
     })
   }
 
-  go(): void {
-    if (this.over || this.disarm !== null || (this.once && this.exchange.incomplete)) return
-    const arm: Next = (_call, disarm) => {
+  turn(to: Turn): void {
+    if (this.over) return
+    if (!this.once) this.hold()
+    if (this.disarm === null && (this.once ? !this.exchange.incomplete : to !== 'client')) {
+      this.arm(to === 'intake' ? this.intake : this.limit)
+    }
+  }
+
+  private arm(limit: Policy): void {
+    const remember: Next = (_call, disarm) => {
       this.disarm = disarm
     }
-    this.limit.run(this.call, arm, (outcome) => {
+    limit.run(this.call, remember, (outcome) => {
       if (this.holding) return
       // Refused without being armed: at the start that is the answer; later those further out, whose time it is, will end the call.
       if (this.disarm === null && this.begun) return
@@ -121,9 +172,9 @@ class Turn implements Clock {
     })
   }
 
-  hold(): void {
+  private hold(): void {
     const { disarm } = this
-    if (this.over || disarm === null || this.once) return
+    if (disarm === null) return
     this.holding = true
     disarm(disarmed)
     this.holding = false
@@ -133,11 +184,15 @@ class Turn implements Clock {
 
 /** `kind`, standing still while the client sends. */
 function patient(kind: Kind): Pick<Kind, 'kind' | 'options' | 'snapshot'> {
+  const Limit = kind.kind === 'timeout' ? Replaceable : Patient
   return kindOf({
     kind: kind.kind,
     options: kind.options,
     snapshot: kind.snapshot,
-    build: (settings, env) => new Patient(layerOf(kind, settings).build(env) as Policy),
+    build: (settings, env) => {
+      const limit = layerOf(kind, settings).build(env) as Policy
+      return new Limit(limit, intakeOf((settings as { readonly after?: number }).after, env) ?? limit)
+    },
   })
 }
 
@@ -155,4 +210,17 @@ export const kinds: Kinds = new Map(
 /** A layer of the gateway, in code. */
 export function layer(name: string, options: object = {}): Layer {
   return layerOf(kinds.get(name) as Kind, options)
+}
+
+/** The time of a route for each attempt, which nothing takes the place of. */
+export function limitOf(afterMs: number, env: Env): Patient {
+  const limit = timeout({ after: afterMs }).build(env) as Policy
+  return new Patient(limit, intakeOf(afterMs, env) ?? limit)
+}
+
+/** The time to take what is here, where the time to answer is shorter. */
+function intakeOf(afterMs: number | undefined, env: Env): Policy | undefined {
+  return afterMs !== undefined && afterMs < INTAKE_MS
+    ? (timeout({ after: INTAKE_MS }).build(envOf(env, `${env.path}/intake`)) as Policy)
+    : undefined
 }

@@ -74,6 +74,8 @@ const grpcByStatus: Readonly<Record<number, string>> = {
   505: 'UNIMPLEMENTED',
 }
 
+const RETRY_INFO = 'type.googleapis.com/google.rpc.RetryInfo'
+
 /** The error model of Google's APIs, up to the id of the request. */
 function googleStart(code: number, reason: string, message: string): string {
   const status = grpcByStatus[code] ?? 'INVALID_ARGUMENT'
@@ -115,8 +117,11 @@ export class Problem {
     form: ErrorFormat,
     retryAfter?: string,
     why?: Why,
+    retryAfterMs = 0,
   ): { readonly lines: string[]; readonly body: string } {
-    const body = form === 'google' ? this.googleBody(id, why) : this.body(id, why)
+    // Finer than the header, and only where that is.
+    const ms = retryAfter === undefined ? 0 : Math.ceil(retryAfterMs)
+    const body = form === 'google' ? this.googleBody(id, why, ms) : this.body(id, why, ms)
     const type = form === 'google' ? 'application/json' : 'application/problem+json'
     const lines = ['Content-Type', type, 'Content-Length', String(Buffer.byteLength(body)), 'Cache-Control', 'no-store']
     lines.push(...this.lines, 'X-Request-Id', id)
@@ -125,14 +130,15 @@ export class Problem {
     return { lines, body }
   }
 
-  private body(id: string, why: Why | undefined): string {
+  private body(id: string, why: Why | undefined, ms: number): string {
     const more = why === undefined ? '' : `,${JSON.stringify(why).slice(1, -1)}`
-    return `${this.start}${id}"${more}}\n`
+    return `${this.start}${id}"${ms > 0 ? `,"retryAfterMs":${ms}` : ''}${more}}\n`
   }
 
-  private googleBody(id: string, why: Why | undefined): string {
+  private googleBody(id: string, why: Why | undefined, ms: number): string {
     const more = why === undefined ? '' : `,${JSON.stringify(why).slice(1, -1)}`
-    return `${this.google}${id}"${more}}}]}}\n`
+    const retry = ms > 0 ? `,{"@type":"${RETRY_INFO}","retryDelay":"${ms / 1000}s"}` : ''
+    return `${this.google}${id}"${more}}}${retry}]}}\n`
   }
 
   /** Where there is no exchange: the head was enough to say no. Writes the answer but for its last bytes, which it answers with. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Exchange } from './exchange.ts'
+import { tooLong } from './failures.ts'
 import type { KeptBytes } from './kept-bytes.ts'
 import type { Clocks } from './patience.ts'
 
@@ -71,6 +72,11 @@ export class RequestBody {
     return this.ended || this.full
   }
 
+  /** All of it is here and is sent as it is: nothing of it is streamed. */
+  get whole(): boolean {
+    return this.ended && !this.started
+  }
+
   /** All of it is here, and stays until {@link release}. */
   get repeatable(): boolean {
     return this.ended && !this.full && !this.started
@@ -137,10 +143,11 @@ export class RequestBody {
     this.started = true
     for (let piece = this.pieces.shift(); piece !== undefined; piece = this.pieces.shift()) {
       this.giveBack(piece.length)
-      if (!reader.push(piece)) return
+      if (!reader.push(piece)) return this.clocks.turn('intake')
     }
-    if (this.ended) reader.push(null)
-    else this.drink()
+    if (!this.ended) return this.drink()
+    this.clocks.turn('intake')
+    reader.push(null)
   }
 
   /** @internal The server wants no more. */
@@ -149,6 +156,8 @@ export class RequestBody {
     this.reader = null
     this.want(false)
     this.detach()
+    // All of it was handed over, or nobody wants the rest.
+    if (this.started) this.clocks.turn('answer')
   }
 
   private drink(): void {
@@ -176,12 +185,12 @@ export class RequestBody {
   private want(more: boolean): void {
     if (this.wanting === more) return
     this.wanting = more
-    this.clocks.turn(more)
+    this.clocks.turn(more ? 'client' : this.started ? 'intake' : 'answer')
   }
 
   private readonly onData = (piece: Buffer): void => {
     this.length += piece.length
-    if (this.length > this.limits.most) return this.exchange.tooMuch()
+    if (this.length > this.limits.most) return this.exchange.giveUp(tooLong)
     if (this.started) {
       if (this.reader?.push(piece) === true) return
       this.want(false)

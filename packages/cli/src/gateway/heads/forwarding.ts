@@ -25,6 +25,8 @@ export interface Sender {
   readonly trusted: boolean
   /** Trusted, and may name the highest class. */
   readonly criticalPlus: boolean
+  /** What it has proved about itself, as RFC 9440 writes it; '' for nothing. */
+  readonly certificate: string
   /** True for an address that is trusted. */
   readonly trusts: (address: string) => boolean
 }

@@ -120,9 +120,9 @@ export class RequestHead {
     return idempotent.has(this.method)
   }
 
-  /** `name` in lower case. */
-  has(name: string): boolean {
-    return this.raw.some((text, i) => i % 2 === 0 && text.toLowerCase() === name)
+  /** The server gets a line of this name, in lower case: nobody who is on the way there has taken it out. */
+  sends(name: string): boolean {
+    return this.lines.some((text, i) => i % 2 === 0 && text.toLowerCase() === name)
   }
 
   /** `standard`: the way that it came is told in `Forwarded`, too. */
@@ -228,6 +228,7 @@ export class RequestHead {
     if (trace === '') removeNamed(lines, traceNames)
     const asked = host ?? ''
     const client = forward(lines, sender, asked, claims, standard)
+    if (sender.certificate !== '') lines.push('client-cert', sender.certificate)
     lines.push('via', request.httpVersionMinor === 0 ? '1.0 floodwall' : '1.1 floodwall')
     const head = new RequestHead(verb, bare, target, raw, lines, bodyBytes)
     head.client = client

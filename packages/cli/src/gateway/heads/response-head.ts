@@ -7,7 +7,7 @@ import { CONNECTION, CONTROL, LENGTH, namedBy, PASS, RETRY_AFTER, removeNamed, r
 // From undici's parsed headers: it has made them anyway, and reading the raw bytes a second time would cost a microsecond. So names come in
 // lower case, which they may (RFC 9110, 5.1), and repeated lines stand together.
 
-/** Whose body has no length of its own: a Content-Length there would be taken for one. */
+/** Whose body has no length of its own: a Content-Length there, or in a change of the protocol (RFC 9110, 8.6), would be taken for one. */
 const NO_CONTENT = 204
 
 export class ResponseHead {
@@ -33,7 +33,7 @@ export class ResponseHead {
           if (trusted) push(lines, name, value)
           break
         case LENGTH:
-          if (status === NO_CONTENT) break
+          if (status === NO_CONTENT || status < 200) break
           lines.push(name, String(value))
           hasLength = true
           break
@@ -64,6 +64,11 @@ function push(lines: string[], name: string, value: string | string[]): void {
 export function isFramed(headers: IncomingHttpHeaders): boolean {
   const coding = headers['transfer-encoding'] as string | string[] | undefined
   return coding === undefined || coding === 'chunked' || String(coding).toLowerCase() === 'chunked'
+}
+
+/** Nothing but the end of its connection tells the end of the body. */
+export function endsWithConnection(headers: IncomingHttpHeaders): boolean {
+  return headers['content-length'] === undefined && headers['transfer-encoding'] === undefined
 }
 
 /** These have no body, and a length is about another answer. */

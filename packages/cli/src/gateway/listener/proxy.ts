@@ -6,6 +6,7 @@ import { entryOfExchange, entryOfRefused } from '../access/entry-of.ts'
 import type { Telemetry } from '../admin/telemetry.ts'
 import { Exchange } from '../exchange/exchange.ts'
 import { type Cause, internal, tooLong } from '../exchange/failures.ts'
+import { ExchangeInit } from '../exchange/init.ts'
 import type { KeptBytes } from '../exchange/kept-bytes.ts'
 import { linger } from '../exchange/linger.ts'
 import { Problem } from '../exchange/problem.ts'
@@ -17,6 +18,7 @@ import type { Route } from '../routes/route.ts'
 import type { Site } from '../site.ts'
 import type { Tunnel } from '../upgrades/tunnel.ts'
 import { notUpgraded, type Upgrades } from '../upgrades/upgrades.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 import type { Peer } from './peer.ts'
 import type { Peers } from './peers.ts'
 
@@ -49,6 +51,9 @@ function bringsBody(request: IncomingMessage & { readonly upgrade?: boolean }): 
   const { headers, upgrade } = request
   return upgrade !== true && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
 }
+
+/** It has its line in the log when what it became is over. */
+const UPGRADED = 101
 
 /** What the data path stands on. */
 export interface Ground {
@@ -160,7 +165,6 @@ export class Proxy {
     peer.heardLast = head.last
     const id = peer.trusted && head.given !== '' ? head.given : this.ids.next()
     head.lines.push('x-request-id', id)
-    if (peer.certificate !== '') head.lines.push('client-cert', peer.certificate)
     route.apply(head)
     const { attempt, attempts } = head.said
     route.telemetry.retries.seen(attempt, attempts, performance.now())
@@ -179,19 +183,24 @@ export class Proxy {
 
   /** Sends an exchange through its route. */
   run(exchange: Exchange): void {
+    const { pipeline, cluster } = exchange.route
+    cluster.calls++
     try {
-      exchange.route.pipeline.start(work, (outcome) => exchange.finish(outcome), exchange.init)
+      pipeline.start(work, (outcome) => exchange.finish(outcome), new ExchangeInit(exchange))
     } catch (error) {
-      // One request must not end the process, whatever it found.
-      this.ground.log.error({ error }, 'a request met an error of the gateway itself')
-      exchange.answer(internal)
+      this.fault(exchange, error)
     }
+  }
+
+  /** One request must not end the process, whatever it found. */
+  fault(exchange: Exchange, error: unknown): void {
+    this.ground.log.error({ error }, 'a request met an error of the gateway itself')
+    exchange.answer(internal)
   }
 
   /** From now on every answer is the last on its connection. */
   drain(): void {
     this.draining = true
-    this.upgrades.drain()
   }
 
   /** Answers by the head alone. */
@@ -238,10 +247,15 @@ export class Proxy {
       log.debug({ id, code: problem.code, status: problem.status }, 'answered by the gateway')
   }
 
-  tellTunnel({ id, since }: Exchange, { toServer, toClient }: Tunnel): void {
-    const { log } = this.ground
+  /** A connection that was upgraded has ended, and so has its request, as far as there is one. */
+  tellTunnel(exchange: Exchange, upstream: Upstream, { toServer, toClient }: Tunnel): void {
+    const { log, accessLog } = this.ground
+    const { id, since } = exchange
+    const tookMs = performance.now() - since
+    exchange.sentBytes = toClient
+    accessLog?.record(entryOfExchange(exchange, tookMs, upstream))
     if (!log.isLevelEnabled('debug')) return
-    log.debug({ id, toServer, toClient, tookMs: Math.round(performance.now() - since) }, 'an upgraded connection ended')
+    log.debug({ id, toServer, toClient, tookMs: Math.round(tookMs) }, 'an upgraded connection ended')
   }
 
   tellGone(): void {
@@ -258,7 +272,14 @@ export class Proxy {
     const { route, head, status, sentBytes } = exchange
     telemetry.inFlight--
     route.telemetry.concluded(head.method, status, tookMs, sentBytes)
-    accessLog?.record(entryOfExchange(exchange, tookMs))
+    if (status !== UPGRADED) accessLog?.record(entryOfExchange(exchange, tookMs))
+    if (status === 504 || exchange.attempts > 1) this.tellDefault(route)
+  }
+
+  /** Once for each route: who has not set a time does not know that there is one. */
+  private tellDefault({ id, firstByte }: Route): void {
+    const news = firstByte.news()
+    if (news !== undefined) this.ground.log.warn({ route: id }, news)
   }
 }
 

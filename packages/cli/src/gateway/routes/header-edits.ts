@@ -8,14 +8,23 @@ import * as v from 'valibot'
 const MOST_EDITS = 100
 /** Lengths from here on share a bit. */
 const LONGER = 31
-/** What frames a message, or speaks about one connection, is the gateway's to write. */
-const OURS = /^(?:connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/i
+/** What frames a message, or speaks about one connection, is the gateway's to write. In lower case. */
+const OURS = /^(?:connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/
 
 const headerName = v.pipe(
   v.string('the name of a header'),
   v.regex(/^[!#$%&'*+.^`|~\w-]{1,100}$/, 'the name of a header'),
-  v.check((name) => !OURS.test(name), 'a header that is not about framing or one connection'),
   v.transform((name) => name.toLowerCase()),
+  v.check((name) => !OURS.test(name), 'a header that is not about framing or one connection'),
+)
+
+/** Of a client's lines these never go to a server, or not as he wrote them. */
+const NEVER_SENT = /_|^(?:client-cert-chain|http2-settings|x-request-id)$/
+
+/** The name of a header that a server may get from a client, or from the gateway on his account. */
+export const sentHeader = v.pipe(
+  headerName,
+  v.check((name) => !NEVER_SENT.test(name), 'a header that goes to the server'),
 )
 
 const headerValue = v.pipe(

@@ -1,14 +1,16 @@
 import { type Layer, type Outcome, type Pipeline, pipeline } from 'floodwall'
-import type { ProcessSignals } from 'floodwall/server'
+import { type ProcessSignals, QuotaFields } from 'floodwall/server'
 import { writeAttempts } from 'floodwall/wire'
 import { RouteTelemetry } from '../admin/telemetry.ts'
 import type { Limits } from '../config/limits.ts'
 import type { RouteConfig } from '../config/route-options.ts'
 import { client } from '../exchange/edges.ts'
+import { FirstByte } from '../exchange/first-byte.ts'
 import { isFlooded } from '../exchange/retries.ts'
 import type { RequestHead } from '../heads/request-head.ts'
 import type { PeerLimits } from '../listener/peer.ts'
 import type { UpstreamCluster } from '../upstreams/cluster.ts'
+import { keyOf } from './caller-key.ts'
 import { edit, noEdits } from './header-edits.ts'
 import type { StaticLane } from './static-lane.ts'
 
@@ -23,6 +25,12 @@ export class Route {
   readonly pipeline: Pipeline
   readonly telemetry: RouteTelemetry
   readonly config: RouteConfig
+  /** Where it leads. */
+  readonly cluster: UpstreamCluster
+  /** The time of each attempt. */
+  readonly firstByte: FirstByte
+  /** What answers say of its limits. */
+  readonly limits: QuotaFields
   /** It wants to know how long requests have waited for the loop. */
   readonly guarded: boolean
   private readonly retries: boolean
@@ -30,10 +38,19 @@ export class Route {
   private attemptsReadAt = Number.NEGATIVE_INFINITY
   private readonly apis = new Map<string, string>()
 
-  private constructor(config: RouteConfig, made: Pipeline, telemetry: RouteTelemetry) {
+  private constructor(
+    config: RouteConfig,
+    cluster: UpstreamCluster,
+    made: Pipeline,
+    telemetry: RouteTelemetry,
+    firstByte: FirstByte,
+  ) {
     this.id = config.id
     this.config = config
+    this.cluster = cluster
+    this.firstByte = firstByte
     this.pipeline = made
+    this.limits = new QuotaFields(made, config.rateLimitHeaders)
     this.telemetry = telemetry
     this.guarded = config.layers.some(({ kind }) => kind === 'overload')
     this.retries = config.layers.some(({ kind }) => kind === 'retry')
@@ -41,7 +58,7 @@ export class Route {
 
   static of(config: RouteConfig, cluster: UpstreamCluster, lane: StaticLane, signals: ProcessSignals): Route {
     const made = pipeline(config.id, layersOf(config, cluster, lane), { shared: signals.shared() })
-    return new Route(config, made, new RouteTelemetry())
+    return new Route(config, cluster, made, new RouteTelemetry(), new FirstByte(config.timeout, config.id))
   }
 
   /** How far down the line of priorities it is open; undefined where it has no layer that would say. */
@@ -49,6 +66,12 @@ export class Route {
     if (!this.guarded) return undefined
     const layer = this.pipeline.find('overload') as { levelText?(): string } | undefined
     return layer?.levelText?.()
+  }
+
+  /** Whose a request is; undefined: nobody's. `trusted`: its sender is. */
+  keyOf(head: RequestHead, trusted: boolean): string | undefined {
+    const { key } = this.config
+    return key === undefined ? undefined : keyOf(key, head, trusted)
   }
 
   /** How many of the last seconds' requests were first tries, second tries ...; undefined where it does not try again. */
@@ -62,7 +85,7 @@ export class Route {
 
   /** What was refused like this shall not be tried again by anybody. */
   isFlooded(outcome: Outcome<unknown>): boolean {
-    return isFlooded(outcome, this.telemetry.retries, performance.now())
+    return isFlooded(outcome, this.telemetry.retries, this.config.retryShare, performance.now())
   }
 
   /** A name for the requests of one method. The methods are those that the parser knows. */
@@ -85,7 +108,7 @@ export class Route {
   /** A request with this `head` may run twice without harm. */
   repeats(head: RequestHead): boolean {
     const { idempotent } = this.config
-    return head.idempotent || idempotent === 'always' || (idempotent === 'keys' && head.has('idempotency-key'))
+    return head.idempotent || idempotent === 'always' || (idempotent === 'keys' && head.sends('idempotency-key'))
   }
 
   /** Which of the protocols in `offer`, a list, a connection may change to; undefined: none. */
@@ -127,7 +150,15 @@ export class Route {
   /** The one with other settings: same counts, and layers that did not change keep their state. */
   reloaded(config: RouteConfig, cluster: UpstreamCluster, lane: StaticLane): Route {
     this.pipeline.reload(layersOf(config, cluster, lane))
-    return new Route(config, this.pipeline, this.telemetry)
+    const { firstByte } = this
+    const { timeout, id } = config
+    return new Route(
+      config,
+      cluster,
+      this.pipeline,
+      this.telemetry,
+      firstByte.fits(timeout) ? firstByte : new FirstByte(timeout, id),
+    )
   }
 }
 

@@ -12,8 +12,11 @@ export interface Asked {
   readonly host: string
   /** Normalised, without the query. */
   readonly pathname: string
-  /** The header lines that came, flat: name, value. */
-  readonly raw: readonly string[]
+  /**
+   * The header lines that go to the server, flat: name, value. Not those that came: what a stranger writes about himself is taken out, and must not
+   * open a route to him before.
+   */
+  readonly lines: readonly string[]
 }
 
 export class Router {
@@ -53,7 +56,7 @@ function fits({ hosts, path, methods, headers }: Match, asked: Asked, pathname: 
   if (hosts.length > 0 && !isOneOf(hosts, asked.host)) return false
   for (let i = 0; i < headers.length; i++) {
     const [name, value] = headers[i] as (typeof headers)[number]
-    if (!hasHeader(asked.raw, name, value)) return false
+    if (!hasHeader(asked.lines, name, value)) return false
   }
   return true
 }
@@ -63,11 +66,11 @@ function isOneOf(hosts: readonly HostPattern[], host: string): boolean {
   return false
 }
 
-function hasHeader(raw: readonly string[], name: string, value: string | undefined): boolean {
-  for (let i = 0; i < raw.length; i += 2) {
-    const given = raw[i] as string
+function hasHeader(lines: readonly string[], name: string, value: string | undefined): boolean {
+  for (let i = 0; i < lines.length; i += 2) {
+    const given = lines[i] as string
     if (given.length !== name.length || given.toLowerCase() !== name) continue
-    if (value === undefined || raw[i + 1] === value) return true
+    if (value === undefined || lines[i + 1] === value) return true
   }
   return false
 }

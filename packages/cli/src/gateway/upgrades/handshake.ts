@@ -50,7 +50,7 @@ export class Handshake extends Attempt {
     lines.push('Connection', 'Upgrade', 'Upgrade', offer.protocol)
     if (exchange.changeTo(lines)) {
       return exchange.proxy.upgrades.connect(offer, socket, (tunnel) => {
-        exchange.proxy.tellTunnel(exchange, tunnel)
+        exchange.proxy.tellTunnel(exchange, this.upstream, tunnel)
         // How long it was says nothing about the server.
         this.settle('ignored')
       })

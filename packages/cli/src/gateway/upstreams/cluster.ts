@@ -2,6 +2,7 @@ import { balance, type Call, type Done, type Layer, type Next, type Pipeline, ty
 import type { ClusterConfig } from '../config/cluster-options.ts'
 import type { Limits } from '../config/limits.ts'
 import { wire } from '../exchange/edges.ts'
+import { firstByte } from '../exchange/first-byte.ts'
 import { Upstream } from './upstream.ts'
 
 // The servers of one cluster, and what all routes to them share: who is isolated, the slots and breakers of each, its connections.
@@ -20,6 +21,8 @@ export class UpstreamCluster {
   private readonly fault: (error: unknown) => void
   private members: ReadonlyMap<string, Upstream>
   private balancer: Policy
+  /** Calls of routes that lead here, wherever they wait. */
+  calls = 0
   /** What comes after the last layer; the same for every pipeline, since the work travels in the call. */
   private work: Next | null = null
 
@@ -66,9 +69,9 @@ export class UpstreamCluster {
     for (const upstream of this.upstreams) upstream.retire()
   }
 
-  /** True while something of it runs, or waits for a try. */
+  /** True while something of it runs, or may come here still. */
   get busy(): boolean {
-    return this.upstreams.some(({ active }) => active > 0)
+    return this.calls > 0 || this.upstreams.some(({ active }) => active > 0)
   }
 
   private readonly run = (call: Call, next: Next, done: Done): void => {
@@ -78,7 +81,7 @@ export class UpstreamCluster {
 
   private layer(): Layer {
     const { balance: options, each } = this.config
-    return balance({ ...options, endpoints: [...this.upstreams], each: [...each, wire] })
+    return balance({ ...options, endpoints: [...this.upstreams], each: [...each, firstByte, wire] })
   }
 
   private membersOf(

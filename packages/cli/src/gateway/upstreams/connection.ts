@@ -1,12 +1,17 @@
 import type { EventEmitter } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import { type buildConnector, Client, type Dispatcher } from 'undici'
+import { endsWithConnection } from '../heads/response-head.ts'
+import { tcpIsOver } from '../listener/node-internals.ts'
 import { InterimAnswers } from './interim-answers.ts'
 
 // One connection to an upstream: a Client of undici, which makes it when it is asked, and anew when it is gone.
 //
 // What undici does not tell is looked up on the socket: that a connection which is still being made is wanted no more (undici lets it go on
-// until its time is over), and that a body which ends with its connection was cut off (a reset passes for the end there).
+// until its time is over), and that a body which ends with its connection was cut off (a reset passes for the end there, and in TLS so does an
+// end without a goodbye, which anybody on the way can write: RFC 8446, 6.1; RFC 9112, 9.8).
 
 /** Hears what becomes of connections. */
 export interface Watcher {
@@ -23,6 +28,8 @@ export interface ConnectionOptions extends Client.Options {
   readonly maxHeaderSize: number
 }
 
+const truncated = Object.assign(new Error('TLS ended without a goodbye'), { code: 'ECONNRESET' })
+
 /** undici's connector returns the socket, though its types do not say so. */
 type Connect = (to: buildConnector.Options, done: buildConnector.Callback) => Socket
 
@@ -30,7 +37,9 @@ export class Connection {
   /** Whole answers that its socket has carried. From the first on a server may close it just when the next request is on its way. */
   served = 0
   /** What broke its socket. */
-  fault: Error | null = null
+  private fault: Error | null = null
+  /** It speaks TLS, and ended without a goodbye. */
+  private unsaid = false
   private readonly client: Client
   private readonly mostHeadBytes: number
   private socket: Socket | null = null
@@ -60,9 +69,14 @@ export class Connection {
     ;(this.client as EventEmitter).on('error', (error: unknown) => watcher.fault(error))
   }
 
-  /** The server has begun to answer, if only with an interim answer. */
+  /** The server has begun to answer, if only with an interim answer or a part of a head. */
   get heard(): boolean {
     return this.interim?.seen === true
+  }
+
+  /** Why an answer with these headers that has come to its end is not whole; null: it is. */
+  cutOff(headers: IncomingHttpHeaders): Error | null {
+    return this.fault ?? (this.unsaid && endsWithConnection(headers) ? truncated : null)
   }
 
   send(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
@@ -89,9 +103,19 @@ export class Connection {
     socket.on('error', (error) => {
       this.fault = error
     })
+    if (socket instanceof TLSSocket) this.watchEnd(socket)
     this.socket = socket
     this.interim = interim
     this.fault = null
+    this.unsaid = false
     this.served = 0
+  }
+
+  private watchEnd(socket: TLSSocket): void {
+    const { push } = socket
+    socket.push = (piece: unknown, encoding?: BufferEncoding) => {
+      if (piece === null && tcpIsOver(socket as object)) this.unsaid = true
+      return push.call(socket, piece, encoding)
+    }
   }
 }

@@ -95,8 +95,9 @@ export class Connections implements Watcher {
     if (connection === null) return
     rider.connection = null
     connection.served++
-    if (this.old.size > 0 && this.old.delete(connection)) return process.nextTick(() => void connection.end())
-    this.idle.push(connection)
+    if (this.old.size > 0 && this.old.delete(connection)) process.nextTick(() => void connection.end())
+    // Closed meanwhile: the next one would come to nothing.
+    else if (this.all.has(connection)) this.idle.push(connection)
     if (this.line.size > 0) process.nextTick(this.serve)
   }
 
@@ -125,9 +126,13 @@ export class Connections implements Watcher {
     }
   }
 
-  /** Ends every connection. */
+  /** Ends every connection. Who comes later gets a new one: a request may have waited for its turn while its server was taken out. */
   async close(): Promise<void> {
-    await Promise.all([...this.all, ...this.old].map((connection) => connection.end()))
+    const gone = [...this.all, ...this.old]
+    this.idle.length = 0
+    this.all.clear()
+    this.old.clear()
+    await Promise.all(gone.map((connection) => connection.end()))
   }
 
   // What becomes of connections.
@@ -155,7 +160,7 @@ export class Connections implements Watcher {
   }
 
   private more(): Connection | undefined {
-    if (this.all.size >= this.most) return undefined
+    if (this.all.size + this.old.size >= this.most) return undefined
     const connection = new Connection(this.origin, this.options, this)
     this.all.add(connection)
     return connection

@@ -13,7 +13,7 @@ const ENOUGH = 13
 export class InterimAnswers {
   /** The next byte is the first of an answer. */
   private due = true
-  /** Some came since the request was sent: the server has it. */
+  /** Something came since the request was sent, if only the first byte of a head: the server has it. */
   seen = false
   private readonly most: number
   private held: Buffer | null = null
@@ -32,13 +32,13 @@ export class InterimAnswers {
   /** What is left of `piece`; null for nothing yet. */
   strain(piece: Buffer): Buffer | null {
     if (!this.due) return piece
+    this.seen = true
     const bytes = this.held === null ? piece : Buffer.concat([this.held, piece])
     this.held = null
     let at = 0
     while (isInterim(bytes, at)) {
       const end = bytes.indexOf('\r\n\r\n', at)
       if (end < 0) return this.hold(bytes, at)
-      this.seen = true
       at = end + 4
       if (at === bytes.length) return null
     }

@@ -19,6 +19,8 @@ export interface PoolLimits {
 export class Upstream implements Endpoint {
   readonly id: string
   readonly origin: string
+  /** The same, for balancers: another scheme at the same host and port is another server, of which nothing is known. */
+  readonly address: string
   /** Before every path that it is asked for. */
   readonly base: string
   mostHeaderLines: number
@@ -39,6 +41,7 @@ export class Upstream implements Endpoint {
   ) {
     this.id = id
     this.origin = origin
+    this.address = origin
     this.base = base
     this.mostHeaderLines = limits.headerCount
     this.#settings = settingsOf(limits, tls)
