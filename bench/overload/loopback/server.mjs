@@ -4,7 +4,7 @@
 import { pathToFileURL } from 'node:url'
 import { floodwall } from '../../hot/floodwall.mjs'
 import { contenders } from './contenders.mjs'
-import { handlers } from './work.mjs'
+import { handlers, warmUp } from './work.mjs'
 
 const SLOW = 5
 
@@ -12,8 +12,7 @@ const order = JSON.parse(process.argv[2])
 const { make, slots } = handlers[order.handler]
 const task = make(order.perMs)
 let slower = 1
-// Compiled before it counts.
-for (let i = 0; i < 50; i++) void task(0)
+warmUp(order.perMs)
 const { open } = contenders.find(({ name }) => name === order.contender)
 /** An adapter from the same build. */
 const adapter = (name) => {
