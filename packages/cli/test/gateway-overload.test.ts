@@ -109,7 +109,8 @@ describe('a flood', () => {
     expect(line('wanted', '')).toBeGreaterThan(line('limit', '') / 10)
     expect(line('inversions_total', '')).toBeGreaterThanOrEqual(0)
     const labels = new Set([...metrics.matchAll(/^floodwall_overload_\w+\{([^}]*)\}/gm)].map(([, text]) => text))
-    expect(labels.size).toBe(5)
+    // Of the layer, with each class and without, and of the listener.
+    expect(labels.size).toBe(6)
     const api = seen.find(({ id }) => id === 'api') as unknown as { pipeline: { layers: Guard[] } }
     expect(api.pipeline.layers.find(({ kind }) => kind === 'overload')?.refused['sheddable']).toBeGreaterThan(0)
     await gateway.quiet()

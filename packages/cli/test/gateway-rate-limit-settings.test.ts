@@ -40,6 +40,18 @@ describe('settings', () => {
     expect(faultsOf({ rateLimitHeaders: true })).toContain('routes[0].rateLimitHeaders: expected one of "keyed", "all"')
   })
 
+  test.each([0, -1, 'item', 'user.id'])('a parameter that no request has: %j', (parameter) => {
+    const expected = `expected "header:" or "query:" with a name, or "path:" with a number, got ${JSON.stringify(parameter)}`
+    const layer = { kind: 'hotParameter', parameter, rate: 1 }
+    expect(faultsOf({ layers: [{ kind: 'rateLimit', rate: 1 }, layer] })).toContain(
+      `routes[0].layers[1].parameter: ${expected}`,
+    )
+    expect(faultsOf({ layers: [{ kind: 'shadow', of: { ...layer } }] })).toContain(
+      `routes[0].layers[0].of.parameter: ${expected}`,
+    )
+    expect(faultsOf({ layers: [{ ...layer, parameter: 'query:item' }] })).toBe('none')
+  })
+
   test('in effect, as operators read them; and who forgot the key is warned', () => {
     const layers = [{ kind: 'keyedRateLimit', rate: 1 }]
     const routes = [

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { connect as connectSecurely, createServer as createSecureServer } from 'node:tls'
 import { expect, test } from 'vitest'
-import { packetOn, tcpIsOver, writingOn } from '../src/gateway/listener/node-internals.ts'
+import { carrierOf, packetOn, tcpIsOver, writingOn } from '../src/gateway/listener/node-internals.ts'
 import { certificate } from './support/certificates.ts'
 import { later } from './support/cleanup.ts'
 import { until } from './support/until.ts'
@@ -111,4 +111,20 @@ test.each([
     expect(told[0]).toBe(bare)
     theirs.destroy()
   }
+})
+
+test('of a handshake that came to nothing the connection beneath is known', async () => {
+  const { cert, key } = certificate('x')
+  const server = createSecureServer({ cert, key }).listen(0, '127.0.0.1')
+  later(() => void server.close())
+  await once(server, 'listening')
+  const taken: Socket[] = []
+  server.on('connection', (socket: Socket) => {
+    taken.push(socket)
+    socket.destroy()
+  })
+  const failed = once(server, 'tlsClientError')
+  await client((server.address() as AddressInfo).port, 'x').catch(() => {})
+  const [, socket] = (await failed) as [Error, Socket]
+  expect(carrierOf(socket)).toBe(taken[0])
 })

@@ -52,7 +52,7 @@ export class Gateway {
     this.upgrades = new Upgrades(site)
     const { upgrades } = this
     this.proxy = new Proxy({ site, peers, telemetry, upgrades, log, accessLog })
-    this.front = new Front({ proxy: this.proxy, peers, telemetry, limits, log }, config)
+    this.front = new Front({ proxy: this.proxy, peers, telemetry, limits, log, signals: site.signals }, config)
     this.admin = new Admin(this, config.admin, log)
   }
 

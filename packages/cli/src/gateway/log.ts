@@ -39,12 +39,19 @@ export function logEvents(pipeline: Pipeline, log: Log): void {
   pipeline.on((event) => {
     // A reload is one line of its own; a pipeline in which it changed nothing has none to add.
     if (event.type === 'reloaded' && event.changed + event.added + event.removed === 0) return
-    const { type, at: _at, ...facts } = event
-    log[levelOf(event)](facts, type === 'state' ? 'state changed' : type)
+    logEvent(event, log)
   })
 }
 
+export function logEvent(event: FloodEvent, log: Log): void {
+  const { type, at: _at, ...facts } = event
+  log[levelOf(event)](facts, type === 'state' ? 'state changed' : type)
+}
+
+/** States in which things are as they should be, or on their way there. */
+const GOOD: ReadonlySet<string> = new Set(['closed', 'halfOpen', 'taking'])
+
 function levelOf(event: FloodEvent): 'info' | 'warn' {
-  if (event.type === 'state') return event.to === 'closed' || event.to === 'halfOpen' ? 'info' : 'warn'
+  if (event.type === 'state') return GOOD.has(event.to) ? 'info' : 'warn'
   return event.type === 'refused' || event.type === 'lapsed' ? 'warn' : 'info'
 }

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { messageOf } from '../core/event.ts'
 import type { Runtime } from '../core/runtime.ts'
 import type { Broadcast } from './broadcast.ts'
+import { isKey, MOST_KEYS } from './messages.ts'
 
 // Which messages of others are meant for me, and are they well formed?
 //
@@ -14,7 +15,7 @@ export interface ChannelCounts {
   readonly heard: number
   /** Messages that were not understood. */
   readonly malformed: number
-  /** Messages that could not be sent. */
+  /** Messages that could not be sent, and keys that no message can hold. */
   readonly unsaid: number
 }
 
@@ -46,6 +47,8 @@ export class Channel<M extends object> {
   private unsaid = 0
   /** The last message could not be sent: one warning for a row of failures. */
   private failing = false
+  /** It was told that some keys cannot be said. */
+  private toldOfKeys = false
 
   constructor(options: ChannelOptions<M>) {
     const { broadcast, topic, runtime } = options
@@ -73,13 +76,28 @@ export class Channel<M extends object> {
     }
   }
 
+  /** Tells the others of `keys`, in as many messages as it takes. What no message can hold is counted, and keeps nobody else's key from being told. */
+  sayKeys(keys: readonly unknown[], messageOfKeys: (keys: readonly (string | number)[]) => M): void {
+    if (this.options.broadcast === undefined) return
+    const told = keys.filter(isKey)
+    for (let i = 0; i < told.length; i += MOST_KEYS) this.say(messageOfKeys(told.slice(i, i + MOST_KEYS)))
+    const left = keys.length - told.length
+    this.unsaid += left
+    if (left === 0 || this.toldOfKeys) return
+    this.toldOfKeys = true
+    this.warn('keys that are not finite numbers or texts of at most 1000 characters')
+  }
+
   private failed(error: unknown): void {
     this.unsaid++
     if (this.failing) return
     this.failing = true
+    this.warn(messageOf(error))
+  }
+
+  private warn(what: string): void {
     const { runtime, topic } = this.options
-    const why = `the others were not told: ${messageOf(error)}`
-    runtime.emit({ type: 'warning', at: runtime.now(), path: topic, why })
+    runtime.emit({ type: 'warning', at: runtime.now(), path: topic, why: `the others were not told: ${what}` })
   }
 
   private hear(message: unknown): void {

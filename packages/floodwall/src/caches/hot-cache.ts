@@ -10,7 +10,7 @@ import { Entries, Entry } from './entries.ts'
 import { type Flight, Flights, type Landed, type Landing } from './flights.ts'
 import { Heat } from './heat.ts'
 import { type HotCacheOptions, type HotCacheSettings, hotCacheSettings } from './hot-cache-options.ts'
-import { type CacheMessage, cacheMessage, MOST_KEYS } from './messages.ts'
+import { type CacheMessage, cacheMessage } from './messages.ts'
 import { type Chore, type Fate, type Warmed, WarmUp } from './warm-up.ts'
 
 // How does one hot item not take its database down?
@@ -163,9 +163,7 @@ export class HotCache<K extends SketchKey, V> {
   /** Forgets `keys`, here and in every process that shares the broadcast. */
   invalidate(...keys: readonly K[]): void {
     for (const key of keys) this.delete(key)
-    for (let i = 0; i < keys.length; i += MOST_KEYS) {
-      this.channel.say({ do: 'invalidate', keys: keys.slice(i, i + MOST_KEYS) })
-    }
+    this.channel.sayKeys(keys, (some) => ({ do: 'invalidate', keys: some }))
   }
 
   /** Forgets everything, here. */
@@ -184,11 +182,7 @@ export class HotCache<K extends SketchKey, V> {
     { signal, progress, everywhere = false }: WarmOptions = {},
   ): Promise<Warmed> {
     const ttlMs = ttl === undefined ? this.settings.ttl : parse(positiveSpan, ttl, `${this.path}.warm.ttl`)
-    if (everywhere) {
-      for (let i = 0; i < keys.length; i += MOST_KEYS) {
-        this.channel.say({ do: 'warm', keys: keys.slice(i, i + MOST_KEYS), ttlMs })
-      }
-    }
+    if (everywhere) this.channel.sayKeys(keys, (some) => ({ do: 'warm', keys: some, ttlMs }))
     return this.warming.add(keys, ttlMs, signal, progress)
   }
 

@@ -14,6 +14,11 @@ const key = v.union([v.pipe(v.string(), v.maxLength(LONGEST_KEY)), v.pipe(v.numb
 const keys = v.pipe(v.array(key), v.minLength(1), v.maxLength(MOST_KEYS))
 const ttlMs = v.pipe(v.number(), v.gtValue(0), v.maxValue(MOST_TTL_MS))
 
+/** Whether a message can hold `input`. */
+export function isKey(input: unknown): input is string | number {
+  return v.is(key, input)
+}
+
 /** To hot caches. */
 export type CacheMessage =
   | { readonly do: 'invalidate'; readonly keys: readonly (string | number)[] }

@@ -30,6 +30,8 @@ export class WarmUp<K> {
   private readonly most: number
   private readonly run: (chore: Chore<K>, done: (fate: Fate) => void) => void
   private line: Chore<K>[] = []
+  /** Of the line, where the first stands that has not begun. */
+  private next = 0
   private running = 0
   private pumping = false
   private closed = false
@@ -43,7 +45,7 @@ export class WarmUp<K> {
 
   /** Keys that wait for their turn. */
   get waiting(): number {
-    return this.line.length
+    return this.line.length - this.next
   }
 
   /** Warms `keys` for `ttlMs`; resolves when each has its fate, and never rejects. `progress` is called after each. */
@@ -58,7 +60,7 @@ export class WarmUp<K> {
         if (counts.left === 0) resolve(counts)
       }
       for (const key of keys) {
-        if (this.closed || this.line.length >= this.most) done('skipped')
+        if (this.closed || this.waiting >= this.most) done('skipped')
         else this.line.push({ key, ttlMs, signal, done })
       }
       this.pump()
@@ -69,9 +71,10 @@ export class WarmUp<K> {
   private pump(): void {
     if (this.pumping) return
     this.pumping = true
-    let at = 0
-    for (; at < this.line.length && this.running < this.parallel; at++) this.begin(this.line[at] as Chore<K>)
-    this.line.splice(0, at)
+    // Who hears of a key may add some, or close: both find nothing in the line that has begun.
+    while (this.waiting > 0 && this.running < this.parallel) this.begin(this.line[this.next++] as Chore<K>)
+    this.line.splice(0, this.next)
+    this.next = 0
     this.pumping = false
   }
 
@@ -88,9 +91,10 @@ export class WarmUp<K> {
   /** What waits is skipped, what comes too. */
   close(): void {
     this.closed = true
-    const { line } = this
+    const left = this.line.slice(this.next)
     this.line = []
-    for (const { done } of line) done('skipped')
+    this.next = 0
+    for (const { done } of left) done('skipped')
   }
 }
 

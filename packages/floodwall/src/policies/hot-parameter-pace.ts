@@ -18,8 +18,9 @@ import { pace } from './pace.ts'
 //
 // 10 a second, maxWait 500 ms: of seven calls with A at once six go, after 0, 100, ... 500 ms; one with B goes at once.
 //
-// Invariant: no value goes faster than its rate; at most `size` calls wait, and one more for each value whose line is empty; nobody waits longer
-// than `maxWait`.
+// Invariant: no line goes faster than its rate; at most `size` calls wait, and one more for each value whose line is empty; nobody waits longer
+// than `maxWait`. A value has one line: its own, or while nobody can be evicted the shared one. Who went without waiting calls and comes back goes
+// on in the line of another, and may go once before his own turn.
 
 /** What goes at once after a pause: one. */
 const ONE = 1
@@ -56,9 +57,9 @@ class ByPace implements Counting<Lane> {
     return (line.waiting ?? 0) > 0 ? Number.POSITIVE_INFINITY : waitOf(line, now)
   }
 
-  /** The line itself, under another limit: what was promised is owed at the new rate. */
-  heir(layer: Layer, debtor: Lane): Lane {
-    return this.make(layer, debtor)
+  /** The line itself. What the value owed in a line of its own is one turn at most. */
+  owing(fresh: Lane, _owedMs: number, _now: number, leaver: Lane | undefined): Lane {
+    return leaver ?? fresh
   }
 }
 
@@ -124,7 +125,7 @@ export class HotParameterPace implements Policy, Refuser {
       const record = this.table.recordOf(call, now)
       if (record === undefined) return inner(call, sink)
       const { counter } = record
-      if (this.inLine >= this.table.settings.size && this.wouldWait(counter, call, now)) {
+      if (this.inLine >= this.places && this.wouldWait(counter, call, now)) {
         return sink.settle(this.refusal(this.full(counter, now), record))
       }
       this.inLine++
@@ -132,12 +133,16 @@ export class HotParameterPace implements Policy, Refuser {
     }
   }
 
+  private get places(): number {
+    return this.table.settings.size as number
+  }
+
   private wouldWait({ pace: line }: Lane, { cost }: Call, now: number): boolean {
     return costOf(cost) > ONE || waitOf(line, now) > 0
   }
 
   private full({ pace: line }: Lane, now: number): Rejection {
-    return new Rejection(this, 'queue-full', waitOf(line, now), this.inLine, this.table.settings.size)
+    return new Rejection(this, 'queue-full', waitOf(line, now), this.inLine, this.places)
   }
 
   /** @internal */

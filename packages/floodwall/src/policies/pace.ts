@@ -131,7 +131,7 @@ class Pace implements Policy, Refuser {
     this.line.remove(waiter)
     if (!isFirst) return
     const now = this.env.precise()
-    this.pacer.give(waiter.cost, now)
+    this.pacer.give(waiter.cost, waiter.dueAt, now)
     const { first } = this.line
     if (first !== null) this.promise(first, now)
     this.arm()

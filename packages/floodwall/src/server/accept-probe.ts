@@ -47,6 +47,8 @@ export class AcceptProbe {
   private readonly server: Accepting
   private readonly env: Pick<Env, 'now' | 'precise' | 'after'>
   private readonly loop: Loop
+  /** Connections of our own that were taken. */
+  private readonly own = new WeakSet<object>()
   /** The turn in which each was taken. */
   private readonly takenIn = new WeakMap<Socket, number>()
   private accepted = 0
@@ -79,6 +81,11 @@ export class AcceptProbe {
   isOlder(socket: Socket): boolean {
     const turn = this.takenIn.get(socket)
     return turn !== undefined && this.loop.turns() - turn > 1
+  }
+
+  /** Whether `socket` is a question of ours, at the end where it was taken. */
+  isOwn(socket: object): boolean {
+    return this.own.has(socket)
   }
 
   /** What a connection that is taken now has waited, in milliseconds; 0 while there is no sign of a queue. */
@@ -140,6 +147,7 @@ export class AcceptProbe {
   private readonly taken = (socket: Socket): void => {
     const turn = this.countTurn()
     if (this.probe !== undefined && isSame(socket.remotePort, socket.remoteAddress, this.probe)) {
+      this.own.add(socket)
       socket.destroy()
       return this.measured()
     }

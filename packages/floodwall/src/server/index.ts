@@ -14,7 +14,7 @@ export {
   onlyLine,
   type ValueKeyOptions,
 } from './caller-key.ts'
-export type { Taking } from './intake.ts'
+export type { Intake, IntakeView, Taking } from './intake.ts'
 export { networkOf, type Prefixes } from './network-address.ts'
 export { ProcessSignals } from './process-signals.ts'
 export { QuotaFields, type RateLimitFields, type ToldLimits, toldLimits } from './quota.ts'

@@ -35,13 +35,28 @@ const WHOLE = 7
 /** What is needed of a server. */
 export type Taking = Accepting & Pick<Server, 'maxConnections'>
 
+/** What an intake shows: JSON-safe. */
+export interface IntakeView {
+  readonly shedding: boolean
+  /** How often it began. */
+  readonly times: number
+  /** Connections that were turned away meanwhile. */
+  readonly dropped: number
+  /** What refusals on new connections take of the time, with those who were turned away at the price of one. */
+  readonly refusalShare: number
+  readonly connected: number
+  readonly acceptMs: number
+  readonly probes: number
+}
+
 /** Whether a server takes new connections. */
 export class Intake {
   shedding = false
-  /** Edges that have it: with one each, they would take each other's limit for that of the server. */
+  /** @internal Edges that have it: with one each, they would take each other's limit for that of the server. */
   users = 1
-  /** How long connections wait to be taken. */
+  /** @internal How long connections wait to be taken. */
   readonly probe: AcceptProbe
+  private readonly whole: number
   private readonly server: Taking
   private readonly signals: Signals
   private readonly env: Env
@@ -52,8 +67,8 @@ export class Intake {
   private priceMs = 0
   private turnedAway = 0
   private dropped = 0
-  /** Connections that are open, of those that came since we look on. */
-  private connected = 0
+  /** Connections that are open, of those that came since we look on. A set: some are handed to the server a second time. */
+  private readonly inside = new Set<Socket>()
   private places = Number.POSITIVE_INFINITY
   private times = 0
   private looks = 0
@@ -62,7 +77,9 @@ export class Intake {
   private share = 0
   private before: number | undefined
 
-  constructor(server: Taking, signals: Signals, env: Env) {
+  /** `whole`: what a refusal takes in all, of what is measured of it. */
+  constructor(server: Taking, signals: Signals, env: Env, whole = WHOLE) {
+    this.whole = whole
     this.server = server
     this.signals = signals
     this.env = env
@@ -83,21 +100,28 @@ export class Intake {
     return this.probe.isOlder(socket) ? 0 : this.probe.waitedMs(now)
   }
 
-  /** JSON-safe. */
-  inspect(now: number): object {
-    const { shedding, times, dropped, share, connected, probe } = this
-    return {
-      shedding,
-      times,
-      dropped,
-      refusalShare: share,
-      connected,
-      acceptMs: probe.waitedMs(now),
-      probes: probe.sent,
-    }
+  /** Whether `socket` is none of a client's: a question of ours. */
+  isOwn(socket: Socket): boolean {
+    return this.probe.isOwn(socket)
   }
 
-  /** Belongs to this runtime's signals. */
+  /** The server may have so many connections from now on: also while it has fewer places, and afterwards. */
+  allow(most: number): void {
+    if (!this.shedding) {
+      this.server.maxConnections = most
+      return
+    }
+    this.before = most
+    this.keep(this.places)
+  }
+
+  inspect(now: number = this.env.precise()): IntakeView {
+    const { shedding, times, dropped, share, connected, probe } = this
+    const { sent: probes } = probe
+    return { shedding, times, dropped, refusalShare: share, connected, acceptMs: probe.waitedMs(now), probes }
+  }
+
+  /** @internal Belongs to this runtime's signals. */
   isOf(signals: Signals): boolean {
     return this.signals === signals
   }
@@ -114,12 +138,12 @@ export class Intake {
   }
 
   private readonly enter = (socket: Socket): void => {
-    this.connected++
-    socket.once('close', this.leaves)
+    this.inside.add(socket)
+    socket.once('close', () => this.inside.delete(socket))
   }
 
-  private readonly leaves = (): void => {
-    this.connected--
+  private get connected(): number {
+    return this.inside.size
   }
 
   private readonly drop = (): void => {
@@ -128,8 +152,8 @@ export class Intake {
   }
 
   private readonly look = (_: number, elapsedMs: number): boolean => {
-    if (this.refusals > 0) this.priceMs = (this.spentMs * WHOLE) / this.refusals
-    const refusalMs = this.spentMs * WHOLE
+    if (this.refusals > 0) this.priceMs = (this.spentMs * this.whole) / this.refusals
+    const refusalMs = this.spentMs * this.whole
     const demandMs = refusalMs + (this.shedding ? this.turnedAway * this.priceMs : 0)
     this.refusedShare = refusalMs / elapsedMs
     this.share = Math.min(1, demandMs / elapsedMs)
@@ -157,8 +181,8 @@ export class Intake {
   }
 
   private keep(places: number): void {
-    // 0 would be "no limit" on Node 20. With one connection open this is none.
-    this.places = Math.max(1, Math.floor(places))
+    // 0 would be "no limit" on Node 20. With one connection open this is none. Nor are there ever more than without us.
+    this.places = Math.min(this.before || Number.POSITIVE_INFINITY, Math.max(1, Math.floor(places)))
     this.server.maxConnections = this.places
   }
 
@@ -191,13 +215,13 @@ export class Intake {
 const intakes = new WeakMap<Taking, Intake>()
 
 /** The intake of `server`: one for all edges on it, each of which closes it. */
-export function intakeOf(server: Taking, signals: Signals, env: Env): Intake {
+export function intakeOf(server: Taking, signals: Signals, env: Env, whole?: number): Intake {
   const known = intakes.get(server)
   if (known?.isOf(signals) === true) {
     known.users++
     return known
   }
-  const intake = new Intake(server, signals, env)
+  const intake = new Intake(server, signals, env, whole)
   intakes.set(server, intake)
   return intake
 }

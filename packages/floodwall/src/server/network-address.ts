@@ -22,11 +22,11 @@ export function networkOf(text: string, prefixes: Prefixes): string | undefined 
   const bare = bareOf(text)
   if (bare === undefined) return undefined
   const four = fourOf(bare)
-  if (four !== undefined) return networkOfFour(bare, four, prefixes.v4Prefix)
+  if (four !== undefined) return networkOfFour(four, prefixes.v4Prefix)
   const groups = groupsOf(bare)
   if (groups === undefined) return undefined
   const inside = mappedIn(groups)
-  if (inside !== undefined) return networkOfFour(fourText(inside), inside, prefixes.v4Prefix)
+  if (inside !== undefined) return networkOfFour(inside, prefixes.v4Prefix)
   const isOfLink = ((groups[0] as number) & 0xffc0) === 0xfe80
   return networkOfSix(groups, isOfLink ? 128 : prefixes.v6Prefix)
 }
@@ -127,12 +127,13 @@ function mappedIn(groups: readonly number[]): number | undefined {
   return (a | b | c | d | e) === 0 && f === 0xffff ? high * 65_536 + low : undefined
 }
 
+/** Made anew, also where it was such a text: that is a part of a list which strangers sent, and a key that is kept would keep all of it. */
 function fourText(four: number): string {
-  return [24, 16, 8, 0].map((shift) => (four >>> shift) & 255).join('.')
+  return `${four >>> 24}.${(four >>> 16) & 255}.${(four >>> 8) & 255}.${four & 255}`
 }
 
-function networkOfFour(text: string, four: number, prefix: number): string {
-  if (prefix === 32) return text
+function networkOfFour(four: number, prefix: number): string {
+  if (prefix === 32) return fourText(four)
   const mask = prefix === 0 ? 0 : -1 << (32 - prefix)
   return `${fourText((four & mask) >>> 0)}/${prefix}`
 }

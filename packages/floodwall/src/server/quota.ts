@@ -65,6 +65,8 @@ export class QuotaFields {
     const { told, pipeline } = this
     // Who has nothing left would wait before he follows (draft-ietf-httpapi-ratelimit-headers-11, 6).
     if (status < 200 || (status >= 300 && status < 400)) return undefined
+    // Calls without a key share one: what they have left is no caller's own.
+    if (told === 'keyed' && isNobodys(init)) return undefined
     const standings = quotasOf(pipeline, init, (gate) => told === 'all' || OF_CALLERS.has(gate.kind))
     if (standings.length === 0) return undefined
     const lefts = standings.map((standing) => leftOf(this.madeOf(standing).policy, standing.quota))
@@ -126,6 +128,10 @@ export class QuotaFields {
     this.made.set(gate, made)
     return made
   }
+}
+
+function isNobodys({ key }: Init): boolean {
+  return key === undefined || key === ''
 }
 
 /** It refused, or what stands in it did: a gate of one key. */

@@ -23,9 +23,9 @@ function isNetwork(text: string): boolean {
   return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
 }
 
-/** `trust` as a function; an address that is not known is not trusted. */
+/** `trust` as a function, which throws at nobody; an address that is not known is not trusted. */
 export function trusting(trusted: Trust): (address: string | undefined) => boolean {
-  if (typeof trusted === 'function') return (address) => address !== undefined && trusted(address)
+  if (typeof trusted === 'function') return (address) => address !== undefined && isTrustedBy(trusted, address)
   const list = new BlockList()
   for (const entry of trusted) {
     const [address = '', prefix] = entry.split('/')
@@ -35,6 +35,15 @@ export function trusting(trusted: Trust): (address: string | undefined) => boole
   }
   // Also for IPv4 that arrives as IPv6 (`::ffff:10.0.0.1`), as on a socket that listens on both.
   return (address) => address !== undefined && isIP(address) !== 0 && list.check(address, familyOf(address))
+}
+
+/** By true, and by nothing else: who forgets that his function is async would trust everybody. One that throws trusts nobody. */
+function isTrustedBy(trusted: (address: string) => unknown, address: string): boolean {
+  try {
+    return trusted(address) === true
+  } catch {
+    return false
+  }
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

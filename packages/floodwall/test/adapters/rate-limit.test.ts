@@ -50,6 +50,31 @@ describe.each(frameworks)('%s', (_, start) => {
     expect(readRateLimit(String(headers['ratelimit']))).toEqual([{ name: 'api/keyed', left: 0, resetS: 3600 }])
   })
 
+  test('what those have left who have no key is told to none of them but whom it refuses', async () => {
+    const p = pipeline('api', [keyed({ of: perHour(2) })])
+    await using server = await start(p, ok)
+    const answers = []
+    for (let i = 0; i < 3; i++) answers.push(await ask({ port: server.port }))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+    expect(answers.map((answer) => fields(answer)[1] !== undefined)).toEqual([false, false, true])
+  })
+
+  test('nor is what callers have left who share one limit, since the table is full', async () => {
+    const p = pipeline('api', [keyed({ of: perHour(2), max: 1 })])
+    await using server = await start(p, ok, { key: byHeader('x-api-key') })
+    const get = async (key: string) => {
+      const answer = await ask({ port: server.port, headers: { 'x-api-key': key } })
+      return [answer.status, answer.headers['ratelimit']?.toString().replace(/;t=.*/, '')]
+    }
+    expect(await get('a')).toEqual([200, '"api/keyed";r=1'])
+    expect([await get('b'), await get('c'), await get('d')]).toEqual([
+      [200, undefined],
+      [200, undefined],
+      [429, undefined],
+    ])
+    expect(await get('a')).toEqual([200, '"api/keyed";r=0'])
+  })
+
   test('a limit for everybody is told to whom it refuses, and to nobody else', async () => {
     const p = pipeline('api', [keyed({ of: perHour(9) }), perHour(2)])
     await using server = await start(p, ok, { key: byAddress() })

@@ -73,6 +73,25 @@ describe('hot caches', () => {
     expect(two.inspect()['broadcast']).toEqual({ said: 0, heard: 1, malformed: 0, unsaid: 0 })
   })
 
+  test.each([
+    ['a text that is too long', 'x'.repeat(1001)],
+    ['NaN', Number.NaN],
+  ])('%s is told to nobody, and counted; the others of its call are told all the same', async (_, odd) => {
+    const bus = localBroadcast()
+    const { one, two, loads, world } = pair(bus)
+    await Promise.all([one.get('a'), two.get('a')])
+    one.invalidate(odd as string, 'a')
+    await one.warm([odd as string, 'b'], '1m', { everywhere: true })
+    await world.settle()
+    await Promise.all([two.get('a'), two.get('b')])
+    expect(loads.filter((load) => load.startsWith('two'))).toEqual(['two a', 'two b', 'two a'])
+    expect(one.inspect()['broadcast']).toEqual({ said: 2, heard: 0, malformed: 0, unsaid: 2 })
+    // Once: strangers may choose the keys.
+    expect(world.events.filter(({ type }) => type === 'warning')).toMatchObject([
+      { path: TOPIC, why: expect.stringContaining('texts of at most 1000 characters') },
+    ])
+  })
+
   test('warm everywhere: each loads for itself; more keys than a message holds go in several', async () => {
     const bus = localBroadcast()
     const { one, two, world } = pair(bus, { max: 3000 })
@@ -136,9 +155,8 @@ describe('hot caches', () => {
   test('what the others would not understand is not sent, and a warning says so', async () => {
     const bus = localBroadcast()
     const { one, two, world } = pair(bus)
-    one.invalidate('x'.repeat(1001))
     await one.warm(['a'], '30d', { everywhere: true })
-    expect(one.inspect()).toMatchObject({ entries: 1, broadcast: { said: 0, unsaid: 2 } })
+    expect(one.inspect()).toMatchObject({ entries: 1, broadcast: { said: 0, unsaid: 1 } })
     expect(two.inspect()).toMatchObject({ entries: 0, broadcast: { heard: 0, malformed: 0 } })
     expect(world.events).toMatchObject([{ type: 'warning', why: expect.stringContaining('no message that large') }])
   })

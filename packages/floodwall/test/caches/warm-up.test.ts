@@ -106,6 +106,38 @@ test('no more keys than max wait; a progress that throws stops nothing; no keys 
   expect(await cache.warm([])).toEqual({ warmed: 0, failed: 0, skipped: 0, left: 0 })
 })
 
+test.each([
+  ['is fresh already', true],
+  ['has to be loaded', false],
+])('a progress that closes the cache: every key has one fate, also when it %s', async (_, fresh) => {
+  const { cache, world } = slow({ parallel: 2 })
+  const keys = [1, 2, 3, 4, 5]
+  if (fresh) {
+    const warming = cache.warm(keys, '10m')
+    await world.advanceAsync('1s')
+    await warming
+  }
+  const told: Warmed[] = []
+  const progress = (so: Warmed) => {
+    told.push(so)
+    cache.close()
+  }
+  const warming = cache.warm(keys, '1m', { progress })
+  await world.advanceAsync('1s')
+  const { warmed, failed, skipped, left } = await warming
+  expect([warmed + failed + skipped, left]).toEqual([5, 0])
+  expect(told.map((so) => so.left).sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4])
+})
+
+test('a progress that warms more: what it adds has its turn', async () => {
+  const { cache, world } = slow({ parallel: 1 })
+  let more: Promise<Warmed> | undefined
+  const first = cache.warm([1, 2], '1m', { progress: () => void (more ??= cache.warm([3, 4], '1m')) })
+  await world.advanceAsync('1s')
+  expect([await first, await more]).toMatchObject([{ warmed: 2 }, { warmed: 2, left: 0 }])
+  expect(cache.inspect()).toMatchObject({ warming: 0, entries: 4 })
+})
+
 test('twenty thousand keys that are fresh already need no stack; a ttl that is none is refused', async () => {
   const { cache } = slow()
   const world = new VirtualRuntime()

@@ -151,6 +151,19 @@ describe('eviction', () => {
     expect(street.went.at(-1)).toEqual([4, 200])
   })
 
+  test('a value with a rate of its own keeps its line, whoever comes; a closed one has no shared line', () => {
+    const street = new Street({ ...TEN, max: 1, overrides: { slow: 0.1, closed: 0 } })
+    let slow = 0
+    for (let i = 0; i < 100; i++) {
+      const names = ['slow', 'closed'].map((value) => street.come(value))
+      for (let j = 0; j < 3; j++) street.come(`stranger ${i} ${j}`)
+      street.world.advance(100)
+      expect(street.outcomes.get(names[1]!)?.rejection?.never).toBe(true)
+      if (street.outcomes.get(names[0]!)?.ok === true) slow++
+    }
+    expect(slow).toBe(1)
+  })
+
   test('cycling over more values than there are places earns nothing', () => {
     const street = new Street({ rate: 10, maxWait: 50, max: 2 })
     for (let i = 0; i < 5000; i++) {

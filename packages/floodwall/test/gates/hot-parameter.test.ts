@@ -89,14 +89,6 @@ describe('eviction', () => {
     expect(door.ask('b').ok).toBe(false)
   })
 
-  test('a debt is a share of what one may have: the heir of one with a great limit is not locked out', () => {
-    const door = new Door({ rate: 1, burst: 10, max: 1, overrides: { vip: { rate: 1, burst: 1000 } } })
-    door.ask('vip', 500)
-    expect(door.hold('a', 20)).toHaveLength(5)
-    door.world.advance('10s')
-    expect(door.hold('a', 20)).toHaveLength(10)
-  })
-
   test('property: whatever comes, all values together get at most max times what one gets', () => {
     const step = fc.tuple(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 400 }))
     fc.assert(
@@ -194,6 +186,21 @@ describe('what is limited', () => {
   })
 })
 
+test('a parameter that no call has is told: after 100 calls, after 1000, and not once one had it', () => {
+  const door = new Door({ slots: 1, parameter: 'query:itme' })
+  const whys = () =>
+    door.world.events.flatMap((event) => (event.type === 'warning' && 'why' in event ? [event.why] : []))
+  const request = (item?: string) => door.call({ parameters: () => item })
+  for (let i = 0; i < 99; i++) request()
+  expect(whys()).toEqual([])
+  for (let i = 99; i < 2000; i++) request()
+  const told = [100, 1000].map((n) => `the parameter "query:itme" was in none of ${n} calls: nothing is limited by it`)
+  expect(whys()).toEqual(told)
+  request('tv')
+  for (let i = 0; i < 20_000; i++) request()
+  expect(whys()).toEqual(told)
+})
+
 describe('options', () => {
   const fault = (options: object) => {
     try {
@@ -210,14 +217,39 @@ describe('options', () => {
     [{ slots: 1, maxWait: 1 }, 'maxWait with rate only'],
     [{ rate: 1, maxWait: 1, burst: 2 }, 'no burst with maxWait'],
     [{ rate: 1, maxWait: 1, overrides: { a: { rate: 1, burst: 2 } } }, 'no burst in overrides'],
-    [{ slots: 1, overrides: { a: 1.5 } }, 'overrides of slots that are whole numbers'],
-    [{ slots: 1, overrides: { a: { rate: 1 } } }, 'overrides of slots that are whole numbers'],
-    [{ slots: 1, overrides: [[{}, 1]] }, 'hotParameter.overrides: expected limits by value'],
-    [{ slots: 1, overrides: { a: -1 } }, 'hotParameter.overrides: expected limits by value'],
+    [{ slots: 1, per: '1s' }, 'per with rate only'],
+    [{ slots: 1, size: 10 }, 'size with maxWait only'],
+    [{ rate: 1, size: 10 }, 'size with maxWait only'],
+    [{ slots: 1, overrides: { a: 1, b: 1.5 } }, 'hotParameter.overrides.b: expected a whole number from 0'],
+    [{ slots: 1, overrides: { a: { rate: 1 } } }, 'hotParameter.overrides.a: expected a whole number from 0'],
+    [
+      {
+        rate: 1,
+        overrides: [
+          ['a', 1],
+          [7, -1],
+        ],
+      },
+      'hotParameter.overrides[1]: expected a value and its limit',
+    ],
+    [{ rate: 1, overrides: { a: 1, b: { rat: 1 }, c: -1 } }, 'overrides.b: expected a number of 0 or more, or { rate'],
+    [{ rate: 1, overrides: { a: 1, b: 1, c: -1 } }, 'hotParameter.overrides.c: expected a number of 0 or more'],
+    [{ slots: 1, overrides: [[{}, 1]] }, 'hotParameter.overrides[0]: expected a value and its limit'],
+    [{ slots: 1, overrides: 7 }, 'hotParameter.overrides: expected limits by value'],
     [{ slots: 1, cache: 'lfu' }, 'hotParameter.cache: expected "lru", "tinyLfu"'],
     [{ slots: 1, parameter: 1.5 }, 'hotParameter.parameter: expected the index of an argument'],
     [{ slots: 1, parameter: '' }, 'hotParameter.parameter: expected the index of an argument'],
+    ...['qurey:item', 'path:x', 'path:', 'path:-1', 'query:', 'header:', 'header:x y', ':item', 'cookie:id'].map(
+      (parameter): [object, string] => [{ slots: 1, parameter }, '"header:" or "query:" with a name, "path:" with'],
+    ),
   ])('%j is refused', (options, message) => expect(fault(options)).toContain(message))
+
+  test('what was read can be read again', () => {
+    for (const given of [{ slots: 1 }, { rate: 1 }, { rate: 1, maxWait: 1 }]) {
+      const { options } = hotParameter({ parameter: 0, ...given })
+      expect(hotParameter(options as never).options).toEqual(options)
+    }
+  })
 
   test('overrides are an object, pairs or a Map, and mean the same', () => {
     const forms = [{ A: 5 }, [['A', 5]] as const, new Map([['A', 5]])]

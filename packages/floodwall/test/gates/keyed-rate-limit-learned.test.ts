@@ -60,6 +60,47 @@ describe('costs that are learned', () => {
     expect(rejected(keys.gate, keys.now, from('a', 'x'))).toMatchObject({ never: false, retryAfterMs: 1000 })
   })
 
+  test.each([
+    ['a closed key', { rate: 100, overrides: { a: { rate: 0 } } }, 'critical'],
+    ['a closed group', { rate: 100, overrides: { 'a*': { rate: 0, per: '1h' } } }, 'critical'],
+    ['a limit for some keys only', { rate: 0, overrides: { teacher: { rate: 100 } } }, 'critical'],
+    ['a closed key of a whole that is oversold', { rate: 0, oversell: { rate: 1e6 } }, 'critical'],
+    ['all kept for critical calls', { rate: 100, reserve: { critical: 1 } }, 'sheddable'],
+    ['all kept for critical ones, by parts', { rate: 100, reserve: { criticalPlus: 0.5, critical: 0.5 } }, 'sheddable'],
+  ] as const)('who may have nothing gets nothing, whatever was learned: %s', (_, options, criticality) => {
+    for (const tookMs of [0, 0.001, 60, 1e6]) {
+      const keys = new Keys({ ...options, cost: 'learned' })
+      for (const permit of offered(keys.gate, 5, 0, { key: 'teacher', method: 'x' }))
+        permit.settle('success', tookMs, 0)
+      keys.world.advance('10m')
+      for (const method of ['x', 'new', undefined])
+        for (const cost of [0, 1, 1e9]) {
+          const more = { key: 'a', method, cost, criticality }
+          expect(offered(keys.gate, 100, keys.now, more)).toEqual([])
+          expect(rejected(keys.gate, keys.now, more)).toMatchObject({ never: true, retryAfterMs: 0, limit: 0 })
+        }
+    }
+  })
+
+  test('a class has its part of what is learned, and no more', () => {
+    const keys = new Keys({ rate: 100, reserve: { critical: 0.5 }, cost: 'learned' })
+    taught(keys, 'x', 10)
+    const sheddable = { ...from('a', 'x'), criticality: 'sheddable' } as const
+    expect(offered(keys.gate, 20, 0, sheddable)).toHaveLength(5)
+    expect(offered(keys.gate, 20, 0, from('a', 'x'))).toHaveLength(5)
+    taught(keys, 'long', 5000)
+    expect(offered(keys.gate, 9, 0, { ...sheddable, key: 'b', method: 'long' })).toHaveLength(1)
+  })
+
+  test('rate 0 with a burst: so much work, and then nothing', () => {
+    const keys = new Keys({ rate: 0, burst: 50, cost: 'learned' })
+    taught(keys, 'x', 10)
+    expect([offered(keys.gate, 9, 0, from('a', 'x')), offered(keys.gate, 9, 1e9, from('a', 'x'))]).toMatchObject([
+      { length: 5 },
+      { length: 0 },
+    ])
+  })
+
   test('a key with a call out keeps its seat, so that the debt is not forgotten', () => {
     const keys = new Keys({ rate: 100, cost: 'learned', max: 1 })
     const permit = admitted(keys.gate, 0, { key: 'a' })

@@ -1,6 +1,7 @@
 import { type Criticality, keyedRateLimit, pipeline } from 'floodwall'
 import { VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
+import { Tickets } from '../../src/algorithms/keys/tickets.ts'
 import { admitted, ask, offered, rejected } from '../support/asks.ts'
 import { Keys } from '../support/keyed-rates.ts'
 
@@ -88,6 +89,36 @@ describe('what is given back', () => {
     permit.cancel(0)
     admitted(gate, 0, { key: 'a', cost })
     rejected(gate, 0, { key: 'a' })
+  })
+
+  test('is never more than is missing still, however late', () => {
+    for (const cost of [10, 0.5]) {
+      const { gate, world } = new Keys({ rate: 10 })
+      const permits = offered(gate, 10 / cost, 0, { key: 'a', cost })
+      world.advance(500)
+      expect(offered(gate, 9, world.now(), { key: 'a' })).toHaveLength(5)
+      for (const permit of permits) permit.cancel(world.now())
+      // Of one that cost 10 half has been earned anew; of each half the half second has made up for.
+      expect(offered(gate, 20, world.now(), { key: 'a' })).toHaveLength(cost === 10 ? 5 : 0)
+    }
+  })
+
+  test('at another price than it was taken for, nothing that may have been earned since', () => {
+    const keys = new Keys({ rate: 1000, burst: 10 })
+    const permits = offered(keys.gate, 10, 0, { key: 'a' })
+    keys.world.advance(1000)
+    keys.reload({ rate: 1, burst: 10 })
+    expect(keys.take('a', 10)).toBe(10)
+    for (const permit of permits) permit.cancel(keys.now)
+    expect(keys.take('a', 10)).toBe(0)
+  })
+
+  test('permits that nobody ends fill their places and no more', () => {
+    const tickets = new Tickets()
+    for (let i = 0; i < 300_000; i++) tickets.tag(5, 1, 0, false)
+    const tag = tickets.tag(5, 7, 0, false)
+    expect([tag, tickets.costOf(tag)]).toEqual([0, 0])
+    expect(tickets.costOf(tickets.tag(5, 7, 0, true))).toBe(7)
   })
 
   test('goes to nobody when the seat is somebody else’s', () => {

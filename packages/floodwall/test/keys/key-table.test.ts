@@ -3,6 +3,7 @@ import { seeded } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { KeyHash, LONGEST_KEY } from '../../src/algorithms/keys/hash.ts'
 import { type Key, KeyTable, NOBODY } from '../../src/algorithms/keys/key-table.ts'
+import { keptMB } from '../sketches/memory.ts'
 
 function tableOf(seed = 1): KeyTable {
   const random = seeded(seed)
@@ -40,6 +41,26 @@ describe('a table of keys', () => {
     table.remove(2)
     expect([table.find('b'), table.find('c'), table.size]).toEqual([0, 3, 2])
     expect([seat(table, 'd'), seat(table, 'e'), table.high]).toEqual([2, 4, 4])
+  })
+
+  test('keeps no text that a key was cut out of', () => {
+    const heads = 3000
+    const table = tableOf()
+    const kept = keptMB(() => {
+      for (let i = 0; i < heads; i++) {
+        const head = Buffer.from(`GET /items/account-${i}-of-somebody HTTP/1.1 ${'x'.repeat(15_000)}`).toString(
+          'latin1',
+        )
+        seat(table, head.slice(4, head.indexOf(' HTTP')))
+      }
+      return table
+    })
+    expect(kept).toBeLessThan(5)
+    for (const i of [0, 1, heads - 1]) expect(table.keyOf(i + 1)).toBe(`/items/account-${i}-of-somebody`)
+    for (const odd of ['\ud800'.repeat(20), 'ä'.repeat(20), '日本'.repeat(500)]) {
+      const slot = seat(table, odd)
+      expect([table.find(odd), table.keyOf(slot)]).toEqual([slot, odd])
+    }
   })
 
   test('as a Map, whatever is added and removed, also while it grows', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { rateLimit, TokenBucket } from 'floodwall'
+import { type Permit, rateLimit, TokenBucket } from 'floodwall'
 import { seeded, VirtualRuntime } from 'floodwall/testing'
 import { describe, expect, test } from 'vitest'
 import { ask } from '../support/asks.ts'
@@ -82,6 +82,49 @@ describe('no window of any length t grants more than burst + rate · t', () => {
       }),
       { seed: 52, numRuns: 500 },
     )
+  })
+
+  test('also when permits are cancelled late, over reloads as well', () => {
+    const rate = fc.oneof(fc.integer({ min: 1, max: 1000 }), fc.double({ min: 0.1, max: 10, noNaN: true }))
+    const cost = fc.oneof(fc.constant(1), fc.nat(8), fc.double({ min: 0, max: 3, noNaN: true }))
+    const step = fc.record({
+      /** As a part of the time in which the bucket fills. */
+      wait: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1.2, noNaN: true })),
+      cost,
+      leaver: fc.option(fc.nat(5), { freq: 2 }),
+      next: fc.option(rate, { freq: 8 }),
+    })
+    const life = fc.array(step, { maxLength: 80, size: 'max' })
+    let late = 0
+    fc.assert(
+      fc.property(rate, fc.integer({ min: 1, max: 10 }), startAt, life, (first, burst, start, steps) => {
+        const world = new VirtualRuntime({ startAt: start })
+        const gate = rateLimit({ rate: first, burst }).build(world.env()) as TokenBucket
+        const out: { readonly grant: Grant; readonly permit: Permit }[] = []
+        let [earned, perMs] = [0, first / 1000]
+        for (const { wait, cost: wanted, leaver, next } of steps) {
+          const before = world.now()
+          world.advance((wait * burst) / perMs)
+          earned += (world.now() - before) * perMs
+          if (next !== null) {
+            rateLimit({ rate: next, burst }).build(world.env(), gate)
+            perMs = next / 1000
+          }
+          const answer = gate.tryAcquire(ask(world.now(), { cost: wanted }))
+          if (answer.ok) out.unshift({ grant: { at: earned, cost: wanted }, permit: answer })
+          if (leaver === null) continue
+          for (const { permit, grant } of out.splice(leaver, 1)) {
+            if (grant.at < earned) late++
+            permit.cancel(world.now())
+          }
+        }
+        const grants = out.map(({ grant }) => grant).reverse()
+        // At 10^12 ms a double has steps of 0.1 µs.
+        expect(excess(grants, burst, 1)).toBeLessThanOrEqual(1e-6 + 100 * start * 2 ** -51)
+      }),
+      { seed: 55, numRuns: 400 },
+    )
+    expect(late).toBeGreaterThan(1000)
   })
 
   test('over reloads: the most that a burst was, and what each rate earned in its time', () => {

@@ -16,7 +16,8 @@ const exactStep = fc.record({
   back: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(500) }),
   key: fc.oneof(fc.nat(5), fc.nat(5).map(String), fc.constant(Number.NaN)),
   cost: fc.oneof(fc.constant(1), fc.nat(6), fc.constantFrom(0.5, 130)),
-  cancels: fc.boolean(),
+  /** At once, or so many calls later. */
+  cancels: fc.option(fc.nat(3), { freq: 2 }),
 })
 const steps = fc.array(exactStep, { maxLength: 120, size: 'max' })
 
@@ -28,11 +29,13 @@ describe('limits by key are a GCRA for each key in a Map', () => {
       fc.property(exactRate, fc.nat(8), steps, (rate, burst, life) => {
         const keys = new Keys({ rate, per: 1024, burst })
         const naive = new Map<string | number, Gcra>()
+        const out: { readonly in: number; readonly cancel: (now: number) => void }[] = []
         let time = 0
         let newest = 0
-        for (const { wait, back, key, cost, cancels } of life) {
+        for (const [step, { wait, back, key, cost, cancels }] of life.entries()) {
           time += wait
           newest = Math.max(newest, time - back)
+          for (const due of out) if (due.in === step) due.cancel(time - back)
           if (!naive.has(key)) naive.set(key, new Gcra({ rate, per: 1024 }, burst, 0))
           const mine = naive.get(key) as Gcra
           const waitMs = mine.take(cost, newest)
@@ -48,9 +51,14 @@ describe('limits by key are a GCRA for each key in a Map', () => {
               mine.left(newest),
             ])
           }
-          if (!answer.ok || !cancels) continue
-          answer.cancel(time - back)
-          mine.give(cost, newest)
+          if (!answer.ok || cancels === null) continue
+          const takenAt = newest
+          const cancel = (now: number) => {
+            answer.cancel(now)
+            mine.give(cost, takenAt, newest)
+          }
+          if (cancels === 0) cancel(time - back)
+          else out.push({ in: step + cancels, cancel })
         }
         expect(keys.shown).toMatchObject({ keys: naive.size, evicted: 0, shared: 0 })
       }),
@@ -90,7 +98,8 @@ const many = fc.array(
     back: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(400) }),
     key: fc.nat(12),
     cost: fc.oneof(fc.constant(1), fc.nat(4)),
-    end: fc.constantFrom('settle', 'cancel', 'later'),
+    /** What becomes of the call; or in how many steps it is cancelled. */
+    end: fc.oneof(fc.constantFrom('settle', 'cancel', 'later'), fc.integer({ min: 1, max: 9 })),
   }),
   { maxLength: 250, size: 'max' },
 )
@@ -105,22 +114,31 @@ interface Life {
   readonly keys: Keys
 }
 
-/** Plays a life; what was cancelled at once is no grant, and what is cancelled late is one all the same. */
+/** Plays a life; what was cancelled, at once or late, is no grant. */
 function lived(
   keys: Keys,
-  life: readonly { wait: number; back: number; key: number; cost: number; end: string }[],
+  life: readonly { wait: number; back: number; key: number; cost: number; end: string | number }[],
 ): Life {
   const grants: Life['grants'] = []
   const out: Permit[] = []
   let time = 0
   let newest = 0
-  for (const { wait, back, key, cost, end } of life) {
+  const late: { readonly permit: Permit; readonly grant: Grant; readonly in: number }[] = []
+  for (const [step, { wait, back, key, cost, end }] of life.entries()) {
     time += wait
     newest = Math.max(newest, time - back)
+    for (const { permit, grant, in: due } of late) {
+      if (due !== step) continue
+      permit.cancel(time - back)
+      const at = grants.findIndex((one) => one === grant)
+      if (at >= 0) grants.splice(at, 1)
+    }
     const answer = keys.gate.tryAcquire(ask(time - back, { key, cost }))
     if (!answer.ok) continue
+    const grant = { at: newest, cost, key }
     if (end === 'cancel') answer.cancel(time - back)
-    else if (cost > 0) grants.push({ at: newest, cost, key })
+    else if (cost > 0) grants.push(grant)
+    if (typeof end === 'number') late.push({ permit: answer, grant, in: step + end })
     if (end === 'settle') answer.settle('success', 1, newest)
     if (end === 'later') out.push(answer)
   }

@@ -96,35 +96,43 @@ describe('promises', () => {
     )
     let cancelled = 0
     let reused = 0
+    let late = 0
     fc.assert(
-      fc.property(fc.constantFrom('tokenBucket' as const, 'gcra' as const), of, asks, (name, wanted, life) => {
-        const bounded = { rate: wanted.rate, burst: Math.max(2, wanted.burst) }
-        const slots = new Slots(rateBy(name, bounded))
-        const made: { grant: Grant; alive: boolean; slot: import('../../src/algorithms/rates/slots.ts').Slot }[] = []
-        let now = 0
-        for (const { wait, cost, leaves } of life) {
-          now += wait
-          const slot = slots.reserve(cost, now, wanted.atMost)
-          if (typeof slot !== 'number') {
-            expect(slot.at).toBeGreaterThanOrEqual(now)
-            expect(slot.at).toBeLessThanOrEqual(now + wanted.atMost)
-            if (made.some(({ grant }) => grant.at > slot.at)) reused++
-            made.push({ grant: { at: slot.at, cost }, alive: true, slot })
+      fc.property(
+        fc.constantFrom('tokenBucket' as const, 'gcra' as const, 'leakyBucket' as const),
+        of,
+        asks,
+        (name, wanted, life) => {
+          const bounded = { rate: wanted.rate, burst: Math.max(2, wanted.burst) }
+          const slots = new Slots(rateBy(name, bounded))
+          const made: { grant: Grant; alive: boolean; slot: import('../../src/algorithms/rates/slots.ts').Slot }[] = []
+          let now = 0
+          for (const { wait, cost, leaves } of life) {
+            now += wait
+            const slot = slots.reserve(cost, now, wanted.atMost)
+            if (typeof slot !== 'number') {
+              expect(slot.at).toBeGreaterThanOrEqual(now)
+              expect(slot.at).toBeLessThanOrEqual(now + wanted.atMost)
+              if (made.some(({ grant }) => grant.at > slot.at)) reused++
+              made.push({ grant: { at: slot.at, cost }, alive: true, slot })
+            }
+            const leaver = leaves === null ? undefined : made[made.length - 1 - leaves]
+            // Also one whose time has come, if it was not used.
+            if (leaver === undefined || !leaver.alive) continue
+            if (leaver.grant.at < now) late++
+            leaver.alive = false
+            cancelled++
+            slots.cancel(leaver.slot, now)
           }
-          const leaver = leaves === null ? undefined : made[made.length - 1 - leaves]
-          // One whose time has come was used.
-          if (leaver === undefined || leaver.grant.at < now || !leaver.alive) continue
-          leaver.alive = false
-          cancelled++
-          slots.cancel(leaver.slot, now)
-        }
-        const grants = made.filter(({ alive }) => alive).map(({ grant }) => grant)
-        grants.sort((a, b) => a.at - b.at)
-        expect(excess(grants, (t) => worst(name, bounded, t))).toBeLessThanOrEqual(1e-6)
-      }),
+          const grants = made.filter(({ alive }) => alive).map(({ grant }) => grant)
+          grants.sort((a, b) => a.at - b.at)
+          expect(excess(grants, (t) => worst(name, bounded, t))).toBeLessThanOrEqual(1e-6)
+        },
+      ),
       { seed: 93, numRuns: 600 },
     )
     expect(cancelled).toBeGreaterThan(1000)
     expect(reused).toBeGreaterThan(100)
+    expect(late).toBeGreaterThan(100)
   })
 })

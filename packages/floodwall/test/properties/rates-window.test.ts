@@ -76,13 +76,40 @@ describe.each(ALGORITHMS)('%s: no window of any length grants more than it says'
           time += wait
           newest = Math.max(newest, time - by)
           if (rate.take(cost, time - by) !== 0 || cost === 0) continue
-          if (back) rate.give(cost, time - by)
+          if (back) rate.give(cost, newest, time - by)
           else grants.push({ at: newest, cost })
         }
         expect(excess(grants, (t) => worst(algorithm, of, t))).toBeLessThanOrEqual(grain(of, 1e6))
       }),
       { seed: 82, numRuns: 200 },
     )
+  })
+
+  test('costs that are given back late, by whoever has waited somewhere else', () => {
+    const life = fc.array(fc.tuple(offer, fc.nat(6), fc.boolean()), { maxLength: 100, size: 'max' })
+    let late = 0
+    fc.assert(
+      fc.property(wanted, startAt, life, (of, start, steps) => {
+        const rate = rateBy(algorithm, of, start)
+        const out: Grant[] = []
+        const grants: Grant[] = []
+        let now = start
+        for (const [[wait, cost], leaver, back] of steps) {
+          now += wait
+          const [grant] = back ? out.splice(leaver, 1) : []
+          if (grant !== undefined) {
+            if (grant.at < now) late++
+            rate.give(grant.cost, grant.at, now)
+          }
+          if (rate.take(cost, now) === 0 && cost > 0) out.unshift({ at: now, cost })
+          grants.push(...out.splice(7))
+        }
+        const all = [...grants, ...out].sort((a, b) => a.at - b.at)
+        expect(excess(all, (t) => worst(algorithm, of, t))).toBeLessThanOrEqual(grain(of, start))
+      }),
+      { seed: 88, numRuns: 150 },
+    )
+    expect(late).toBeGreaterThan(300)
   })
 
   test('what is reserved, at the times that are promised; these never fall', () => {
@@ -144,7 +171,7 @@ describe.each(ALGORITHMS)('%s: no window of any length grants more than it says'
           now += wait
           const before = rate.left(now)
           if (rate.take(cost, now) === 0) {
-            rate.give(cost, now)
+            rate.give(cost, now, now)
             // On its last steps to warm it keeps what it has gained, and asks for a little more.
             if (algorithm === 'warmUp') expect(rate.left(now)).toBeLessThanOrEqual(before + 1e-5)
             else expect(rate.left(now)).toBeCloseTo(before, 5)

@@ -153,6 +153,53 @@ describe('new connections', () => {
   })
 })
 
+describe('the limit of the server', () => {
+  test('changed meanwhile, it holds at once where it is the smaller one, and comes back as it is now', async () => {
+    await using h = await house()
+    const knocks = await Promise.all(Array.from({ length: 8 }, () => knock(h.port)))
+    h.intake.allow(77)
+    expect(h.server.maxConnections).toBe(77)
+    h.look(1, 0)
+    h.look(2, 130)
+    expect([h.intake.shedding, h.server.maxConnections]).toEqual([true, 6])
+    h.intake.allow(50)
+    expect(h.server.maxConnections).toBe(6)
+    h.intake.allow(4)
+    expect(h.server.maxConnections).toBe(4)
+    h.intake.allow(60)
+    h.look(8, 0)
+    expect([h.intake.shedding, h.server.maxConnections]).toEqual([false, 60])
+    for (const { socket } of knocks) socket.destroy()
+  })
+
+  test('places never are more than it has, however much time the loop has', async () => {
+    await using h = await house()
+    h.server.maxConnections = 10
+    const knocks = await Promise.all(Array.from({ length: 8 }, () => knock(h.port)))
+    h.look(1, 0)
+    h.look(2, 130)
+    expect(h.server.maxConnections).toBe(6)
+    // Who is turned away would take it all: it goes on.
+    for (let i = 0; i < 5; i++) {
+      for (let drop = 0; drop < 4; drop++) h.server.emit('drop', {})
+      h.look(1, 60, 200)
+    }
+    expect([h.intake.shedding, h.server.maxConnections]).toEqual([true, 10])
+    for (const { socket } of knocks) socket.destroy()
+  })
+})
+
+test('a connection that is handed to the server a second time is one', async () => {
+  await using h = await house()
+  const accepted = once(h.server, 'connection')
+  const { socket } = await knock(h.port)
+  const [theirs] = await accepted
+  h.server.emit('connection', theirs)
+  expect(h.intake.inspect()).toMatchObject({ connected: 1 })
+  socket.destroy()
+  await until(() => h.intake.inspect().connected === 0)
+})
+
 test('two edges on one server have one intake: its limit is taken once, and comes back with the last', async () => {
   const world = new VirtualRuntime()
   using machine = new Machine()
@@ -202,7 +249,8 @@ test('a flood of refusals: kept connections are kept, since a new one would cost
   const { port } = server.address() as AddressInfo
   const intake = () => guard.inspect()['intake'] as { shedding: boolean; dropped: number; times: number }
   const agent = oneConnection()
-  agent.maxSockets = 8
+  // Few: the first refusal of each is one on a new connection.
+  agent.maxSockets = 2
   const told = new Set<string | undefined>()
   let failed = 0
   let flooding = true
@@ -214,7 +262,7 @@ test('a flood of refusals: kept connections are kept, since a new one would cost
       )
     }
   }
-  const onKept = Promise.all(Array.from({ length: 8 }, () => flood(true)))
+  const onKept = Promise.all(Array.from({ length: 2 }, () => flood(true)))
   // Time enough for eight looks, in all of which refusals take the whole loop.
   await new Promise((resolve) => setTimeout(resolve, 2000))
   expect([intake().times, failed, [...told]]).toEqual([0, 0, ['503 keep-alive']])

@@ -19,6 +19,8 @@ test.each<[string, Trust, string | undefined, boolean]>([
   ['what is no address', ['0.0.0.0/0', '::/0'], 'localhost', false],
   ['whom a function believes', (address) => address.endsWith('.7'), '10.0.0.7', true],
   ['whom it does not', (address) => address.endsWith('.7'), '10.0.0.8', false],
+  ['nobody, when the function throws', () => JSON.parse('{'), '10.0.0.7', false],
+  ['nobody, when it answers a promise', (async () => true) as never, '10.0.0.7', false],
   ['no address, whatever the function', () => true, undefined, false],
 ])('%s', (_, trust, address, expected) => {
   expect(trusting(trust)(address)).toBe(expected)

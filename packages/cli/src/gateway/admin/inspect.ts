@@ -14,6 +14,7 @@ export function inspect(gateway: Gateway): object {
       handshaking: front.handshaking,
       connectionsRefused: telemetry.connectionsRefused,
       handshakesFailed: telemetry.handshakesFailed,
+      intake: front.intakes,
       inFlight: telemetry.inFlight,
       clientsGone: telemetry.clientsGone,
       keptBytes: telemetry.kept.used,

@@ -44,6 +44,17 @@ function traffic(text: Exposition, { telemetry, peers, stage, site, accessLog }:
 function doors(text: Exposition, { telemetry, front, reloads, admin }: Gateway): void {
   text.metric('floodwall_connections_refused_total', 'counter', 'Connections beyond the limit, closed at once.')
   text.sample(telemetry.connectionsRefused)
+  const intakes = Object.entries(front.intakes)
+  text.metric(
+    'floodwall_overload_shedding',
+    'gauge',
+    '1 while new connections are turned away: refusals take too much.',
+  )
+  for (const [listener, { shedding }] of intakes) text.sample(shedding ? 1 : 0, { listener })
+  text.metric('floodwall_overload_connections_dropped_total', 'counter', 'Connections that were turned away so.')
+  for (const [listener, { dropped }] of intakes) text.sample(dropped, { listener })
+  text.metric('floodwall_overload_refusal_share', 'gauge', 'Of the time, what refusals on new connections take.')
+  for (const [listener, { refusalShare }] of intakes) text.sample(refusalShare, { listener })
   text.metric('floodwall_tls_handshakes_failed_total', 'counter', 'Broken off, too slow, or with a wrong certificate.')
   text.sample(telemetry.handshakesFailed)
   text.metric('floodwall_tls_certificate_expires_seconds', 'gauge', 'The first certificate to expire, as Unix time.')

@@ -5,6 +5,7 @@ import { kinds, layer } from '../exchange/patience.ts'
 import { isSecure, type Target, targetOf } from './address.ts'
 import type { Credentials } from './credentials.ts'
 import type { Faults } from './faults.ts'
+import { strangersIn } from './parameters.ts'
 import { type UpstreamTls, upstreamTlsOf, upstreamTlsOptions } from './tls-options.ts'
 import { layerList } from './words.ts'
 
@@ -113,7 +114,11 @@ export function clusterOf(
 
 /** Layers from a document, or `otherwise` where nothing is said. */
 export function layersOf(given: unknown, path: string, times: LayerLimits, otherwise: () => Layer[]): Layer[] {
-  return given === undefined ? otherwise() : parseLayers(given, path, kinds, times)
+  if (given === undefined) return otherwise()
+  const layers = parseLayers(given, path, kinds, times)
+  const issues = strangersIn(layers, path)
+  if (issues.length > 0) throw new ConfigError(issues)
+  return layers
 }
 
 /** The options of the balancer, but for those that the gateway fills in. */

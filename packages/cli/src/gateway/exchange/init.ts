@@ -16,7 +16,7 @@ export class ExchangeInit implements Init {
   readonly cohort: number
   readonly standsFor: number
 
-  constructor(exchange: Exchange) {
+  constructor(exchange: Exchange, waitedMs: number) {
     const { head, route } = exchange
     const { within, criticality, cohort, standsFor } = head.said
     this.data = exchange
@@ -24,7 +24,7 @@ export class ExchangeInit implements Init {
     this.key = route.keyOf(head, exchange.peer.trusted) as string
     this.within = within as number
     this.criticality = criticality as Criticality
-    this.waitedMs = exchange.proxy.waitedMs(route)
+    this.waitedMs = waitedMs
     this.cohort = cohort as number
     this.standsFor = standsFor
   }

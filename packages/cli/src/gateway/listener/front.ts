@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
+import type { IntakeView } from 'floodwall/server'
 import { type Address, showAddress } from '../config/address.ts'
 import type { Config } from '../config/config.ts'
 import { Carriers } from './carriers.ts'
 import { Certificates } from './certificates.ts'
-import { type Ground, setLimits, trafficServer } from './listener.ts'
+import { type Ground, type Listener, setLimits, trafficServer } from './listener.ts'
 
 // Where clients come in: an address in plain HTTP, one in TLS, or both.
 
-interface Door {
-  readonly server: Server
+interface Door extends Listener {
   readonly address: Address
 }
 
@@ -20,13 +20,14 @@ export class Front {
   private readonly carriers = new Carriers()
   private readonly plain: Door | undefined
   private readonly secure: Door | undefined
+  private stopped = false
 
   constructor(ground: Ground, { listen, tls }: Config) {
     this.ground = ground
     this.certificates = tls === undefined ? undefined : new Certificates(tls)
     const door = (address: Address, certificates?: Certificates): Door => ({
       address,
-      server: trafficServer(ground, this.carriers, certificates),
+      ...trafficServer(ground, this.carriers, certificates),
     })
     this.plain = tls === undefined || tls.listen !== undefined ? door(listen) : undefined
     this.secure = tls === undefined ? undefined : door(tls.listen ?? listen, this.certificates)
@@ -44,6 +45,15 @@ export class Front {
     return this.carriers.handshaking.size
   }
 
+  /** Whether new connections are taken, by what is spoken there. */
+  get intakes(): Readonly<Record<string, IntakeView>> {
+    const { plain, secure } = this
+    return {
+      ...(plain === undefined ? {} : { http: plain.intake.inspect() }),
+      ...(secure === undefined ? {} : { https: secure.intake.inspect() }),
+    }
+  }
+
   /** All listen, or one could not: then it rejects. */
   async open(): Promise<void> {
     for (const { server, address } of this.doors) {
@@ -55,11 +65,13 @@ export class Front {
   /** What can change while it serves. */
   update({ tls, limits }: Config): void {
     if (tls !== undefined) this.certificates?.update(tls)
-    for (const { server } of this.doors) setLimits(server, limits)
+    for (const door of this.doors) setLimits(door, limits)
   }
 
   /** Takes no new connections; resolves when the last one has ended. Not http's close(), which cuts idle connections at once. */
   async stop(): Promise<void> {
+    if (!this.stopped) for (const { intake } of this.doors) intake.close()
+    this.stopped = true
     const listening = this.doors.filter(({ server }) => server.listening)
     await Promise.all(
       listening.map(

@@ -2,14 +2,16 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Server as SecureServer, TLSSocket } from 'node:tls'
+import type { Intake, ProcessSignals } from 'floodwall/server'
 import type { Telemetry } from '../admin/telemetry.ts'
 import type { Limits } from '../config/limits.ts'
 import { malformed } from '../exchange/failures.ts'
 import { Problem } from '../exchange/problem.ts'
-import type { Log } from '../log.ts'
+import { type Log, logEvent } from '../log.ts'
 import { hearAgain } from '../upgrades/hear-again.ts'
 import type { Carriers } from './carriers.ts'
 import type { Certificates } from './certificates.ts'
+import { carrierOf } from './node-internals.ts'
 import { isTargetTooLong } from './overflow.ts'
 import type { Peers } from './peers.ts'
 import type { Proxy } from './proxy.ts'
@@ -43,11 +45,18 @@ export interface Ground {
   readonly telemetry: Telemetry
   readonly limits: Limits
   readonly log: Log
+  readonly signals: ProcessSignals
+}
+
+/** A server, and whether it takes new connections. */
+export interface Listener {
+  readonly server: Server
+  readonly intake: Intake
 }
 
 /** A server that is not listening yet, and the connections beneath it; `certificates`: it speaks TLS. */
-export function trafficServer(ground: Ground, carriers: Carriers, certificates?: Certificates): Server {
-  const { proxy, peers, telemetry, limits, log } = ground
+export function trafficServer(ground: Ground, carriers: Carriers, certificates?: Certificates): Listener {
+  const { proxy, peers, telemetry, limits, log, signals } = ground
   const options = {
     // Never the lenient parser, whatever the process was started with: it is how requests are smuggled.
     insecureHTTPParser: false,
@@ -62,7 +71,11 @@ export function trafficServer(ground: Ground, carriers: Carriers, certificates?:
       ? createServer(options)
       : createSecureServer({ ...options, ...certificates.options(limits.handshakeMs) })
   if (certificates !== undefined) certificates.serve(server as SecureServer)
-  setLimits(server, limits)
+  // Before the others: its own connections are gone when they hear of them.
+  const name = certificates === undefined ? 'http' : 'https'
+  const intake = signals.intake(server, `gateway/${name}`, (event) => logEvent(event, log))
+  const listener = { server, intake }
+  setLimits(listener, limits)
   // Node 20 shows the first 1,000 lines and drops the rest in silence. We want to see them all, and refuse.
   server.maxHeadersCount = 0
   // Who has said all may still listen: node:http would cut his answer off.
@@ -70,11 +83,14 @@ export function trafficServer(ground: Ground, carriers: Carriers, certificates?:
   server.on('drop', () => {
     telemetry.connectionsRefused++
   })
-  if (certificates === undefined) server.on('connection', (socket) => peers.admit(socket))
-  else {
-    server.on('connection', (socket) => carriers.add(socket))
+  server.on('connection', (socket: Socket) => {
+    if (socket.destroyed) return
+    if (certificates === undefined) peers.admit(socket, socket, intake)
+    else carriers.add(socket)
+  })
+  if (certificates !== undefined) {
     ;(server as SecureServer).on('secureConnection', (socket) => {
-      const peer = peers.admit(socket, carriers.beneath(socket))
+      const peer = peers.admit(socket, carriers.beneath(socket), intake)
       if (!isImpostor(socket)) return
       telemetry.handshakesFailed++
       // What it may have asked for already is not heard.
@@ -95,6 +111,8 @@ export function trafficServer(ground: Ground, carriers: Carriers, certificates?:
   })
   server.on('connect', (request: IncomingMessage, socket: Socket) => proxy.connect(request, socket))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const carrier = carrierOf(socket)
+    if (carrier !== undefined && intake.isOwn(carrier)) return
     const peer = peers.find(socket)
     const code = error.code ?? ''
     if (peer === undefined) {
@@ -116,12 +134,12 @@ export function trafficServer(ground: Ground, carriers: Carriers, certificates?:
     const id = proxy.lastWord(problem, peer)
     if (id !== undefined) log.debug({ id, code, status: problem.status, from: peer.address }, 'not a valid request')
   })
-  return server
+  return listener
 }
 
 /** Those that may change while it serves. */
-export function setLimits(server: Server, { clients, headMs, requestMs, keepAliveMs }: Limits): void {
-  server.maxConnections = clients
+export function setLimits({ server, intake }: Listener, { clients, headMs, requestMs, keepAliveMs }: Limits): void {
+  intake.allow(clients)
   // From the first byte to the last of the head, and of the whole request.
   server.headersTimeout = Math.min(headMs, requestMs)
   server.requestTimeout = requestMs

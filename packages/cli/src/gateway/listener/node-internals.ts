@@ -42,6 +42,11 @@ export function tcpIsOver({ _handle }: TlsInternals): boolean {
   return true
 }
 
+/** The TCP connection beneath one that speaks TLS, or would have: of a handshake that came to nothing Node hands over no more. */
+export function carrierOf(socket: Socket & { readonly _parent?: Socket | null }): Socket | undefined {
+  return socket._parent ?? undefined
+}
+
 /** The packet that is being parsed; asked while a head is told of, and nowhere else. A copy. */
 export function packetOn(socket: Socket & Internals): Buffer | undefined {
   return socket.parser?.getCurrentBuffer?.() ?? undefined

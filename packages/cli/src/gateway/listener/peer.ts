@@ -5,6 +5,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { stalled } from '../exchange/failures.ts'
 import type { Problem } from '../exchange/problem.ts'
 import type { Sender } from '../heads/forwarding.ts'
+import type { Arrival } from './arrival.ts'
 import { Intake } from './intake.ts'
 import { packetOn, writingOn } from './node-internals.ts'
 import { Pace } from './pace.ts'
@@ -57,6 +58,8 @@ export class Peer implements Sender {
   ended = false
   /** A request that was said to be the last is here. */
   heardLast = false
+  /** Its first request, as long as none is here. */
+  arrival: Arrival | undefined
   private lastWords = ''
   private knownFirst = false
   private readonly intake: Intake

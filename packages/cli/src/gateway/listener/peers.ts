@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net'
+import type { Intake } from 'floodwall/server'
+import { Arrival } from './arrival.ts'
 import { Peer, type PeerLimits } from './peer.ts'
 import type { Believed } from './trust.ts'
 
@@ -22,13 +24,14 @@ export class Peers {
     return this.bySocket.size
   }
 
-  admit(socket: Socket, carrier?: Socket): Peer {
+  admit(socket: Socket, carrier?: Socket, door?: Intake): Peer {
     const known = this.bySocket.get(socket)
     // A connection that was offered for another protocol, and stays in HTTP, comes in a second time.
     if (known !== undefined) return known
     // Sockets of TLS would close their side as soon as the client has closed its own.
     socket.allowHalfOpen = true
     const peer = new Peer(socket, this.believed, carrier)
+    if (door !== undefined) peer.arrival = new Arrival(door, socket)
     this.bySocket.set(socket, peer)
     socket.once('end', () => peer.halfClosed())
     socket.once('close', () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Call, Done } from 'floodwall'
+import type { Call, Done, Outcome } from 'floodwall'
 import type { AccessLog } from '../access/access-log.ts'
 import { entryOfExchange, entryOfRefused } from '../access/entry-of.ts'
 import type { Telemetry } from '../admin/telemetry.ts'
@@ -19,6 +19,7 @@ import type { Site } from '../site.ts'
 import type { Tunnel } from '../upgrades/tunnel.ts'
 import { notUpgraded, type Upgrades } from '../upgrades/upgrades.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
+import { type Arrival, arrive } from './arrival.ts'
 import type { Peer } from './peer.ts'
 import type { Peers } from './peers.ts'
 
@@ -174,22 +175,30 @@ export class Proxy {
     return exchange
   }
 
-  /** How long a request of `route` that is met now has waited for the loop; 0 where no layer asks. */
-  waitedMs({ guarded }: Route): number {
+  /** How long a request of `route` that is met now has waited; 0 where no layer asks. */
+  private waitedMs({ guarded }: Route, arrival: Arrival | undefined): number {
     const { signals } = this.ground.site
     signals.touch()
-    return guarded ? signals.waitedMs() : 0
+    return guarded ? signals.waitedMs(arrival?.intake, arrival?.socket) : 0
   }
 
   /** Sends an exchange through its route. */
   run(exchange: Exchange): void {
-    const { pipeline, cluster } = exchange.route
+    const { route, peer } = exchange
+    const { pipeline, cluster } = route
+    const arrival = arrive(peer)
     cluster.calls++
     try {
-      pipeline.start(work, (outcome) => exchange.finish(outcome), new ExchangeInit(exchange))
+      const finish = (outcome: Outcome<unknown>): void => {
+        arrival?.goOn()
+        exchange.finish(outcome)
+        arrival?.ended(outcome, exchange.attempts)
+      }
+      pipeline.start(work, finish, new ExchangeInit(exchange, this.waitedMs(route, arrival)))
     } catch (error) {
       this.fault(exchange, error)
     }
+    arrival?.rest()
   }
 
   /** One request must not end the process, whatever it found. */
@@ -211,6 +220,8 @@ export class Proxy {
     this.tellProblem(problem, id)
     const closing = problem.closing || this.draining
     peer.closing ||= closing
+    // What comes next is not the first any more.
+    peer.arrival = undefined
     const last = problem.begin(response, id, closing)
     if (closing && bringsBody(request)) linger(request, response, peer, last)
     else response.end(last)

@@ -20,8 +20,8 @@ const BUCKETS = 21
 const MEMORY = 128
 /** Fewer in a bucket do not correct another. */
 const ENOUGH = 24
-/** Of one call nothing is compared. */
-const COMPARABLE = 2
+/** So many exponential times are right to a half; with fewer there is nothing to compare. */
+const COMPARABLE = 4
 /** Of two buckets, one twice as far up: with a queue it takes twice as long, with half of a queue half as long again. */
 const FLAT = 1.15
 /** So many standard deviations. */
@@ -106,11 +106,12 @@ export class LoadCurve {
 
   /**
    * Whether the mean of so few calls could by chance be what is well known of a bucket from `at` on. Those between, of which little is known, are not
-   * asked: where everybody finds the limit reached, no more will be known of them. Of a single call anything could be said.
+   * asked: where everybody finds the limit reached, no more will be known of them. Three calls say nothing at all.
    */
   private couldBe(at: number, few: number, mean: number): boolean {
+    if (few < COMPARABLE) return true
     const { counts } = this
-    if (few >= COMPARABLE) while (at < this.used && counts[at]! < ENOUGH) at++
+    while (at < this.used && counts[at]! < ENOUGH) at++
     if (counts[at]! < ENOUGH) return counts[at] === 0 && few < ENOUGH
     const above = this.means[at]!
     const variance = this.squares[at]! - above * above

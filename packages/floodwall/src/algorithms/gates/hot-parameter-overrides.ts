@@ -30,14 +30,38 @@ function isPair(pair: unknown): boolean {
   return ['string', 'number', 'boolean', 'bigint'].includes(typeof pair[0]) && v.is(limit, pair[1])
 }
 
+/** What a name in a fault is cut to. */
+const LONGEST_NAME = 40
+
+/** Where an entry stands: its name, where it is a text, else its place. */
+export function entryAt(pairs: OverridePairs | readonly unknown[], place: number): v.UnknownPathItem {
+  const pair = pairs[place]
+  const name = Array.isArray(pair) && typeof pair[0] === 'string' ? pair[0].slice(0, LONGEST_NAME) : place
+  return { type: 'unknown', origin: 'value', input: pairs, key: name, value: pair }
+}
+
+const FORM = `limits by value, such as { vip: 100 } or [[42, 100]], at most ${MOST}`
+
 function areOverrides(given: unknown): boolean {
-  if (typeof given !== 'object' || given === null) return false
-  const pairs = pairsOf(given)
-  return pairs.length <= MOST && pairs.every(isPair)
+  return typeof given === 'object' && given !== null && pairsOf(given).length <= MOST
 }
 
 /** Any form of overrides, read as pairs. */
 export const overridePairs: v.GenericSchema<Overrides, OverridePairs> = v.pipe(
-  v.custom<Overrides>(areOverrides, `limits by value, such as { vip: 100 } or [[42, 100]], at most ${MOST}`),
-  v.transform((given) => pairsOf(given) as OverridePairs),
+  v.custom<Overrides>(areOverrides, FORM),
+  v.rawTransform(({ dataset, addIssue, NEVER }) => {
+    const pairs = pairsOf(dataset.value)
+    let isFine = true
+    for (const [place, pair] of pairs.entries()) {
+      if (isPair(pair)) continue
+      isFine = false
+      const isNamed = Array.isArray(pair) && pair.length === 2 && typeof pair[0] === 'string'
+      addIssue({
+        message: isNamed ? 'a number of 0 or more, or { rate, burst }' : 'a value and its limit, such as [42, 100]',
+        input: isNamed ? pair[1] : pair,
+        path: [entryAt(pairs, place)],
+      })
+    }
+    return isFine ? (pairs as OverridePairs) : NEVER
+  }),
 )

@@ -4,8 +4,10 @@ import type { Env } from '../../core/runtime.ts'
 import { same } from '../../core/same.ts'
 import type { HashSeed } from '../keys/hash.ts'
 import type { CounterCache, CounterCacheMaker } from '../sketches/counter-cache.ts'
+import { DebtSketch } from '../sketches/debt-sketch.ts'
 import { lru } from '../sketches/lru.ts'
 import { SpaceSaving } from '../sketches/space-saving.ts'
+import { kept } from '../sketches/text-copy.ts'
 import { tinyLfu } from '../sketches/tiny-lfu.ts'
 import type { OverrideLimit } from './hot-parameter-overrides.ts'
 import { ParameterRejection } from './hot-parameter-rejection.ts'
@@ -23,15 +25,23 @@ import {
 // Which counter belongs to this call, when anybody may invent values?
 //
 // Each value has a record with a counter of its own, in a counter cache that has a bound. Who is evicted may owe something: the newcomer in his place
-// takes that over (Space-Saving: Metwally et al. 2005), so that cycling through more values than there are places earns nothing. Who has calls inside
-// or waiting is not evicted. Where nobody can go, and for what is no value (an object, a list), there is one record for all others.
+// takes that over (Space-Saving: Metwally et al. 2005), so that cycling through more values than there are places earns nothing. And a sketch notes
+// until when he owes it, so that he does not come back as somebody who owes nothing. Who has calls inside or waiting is not evicted, nor who owes what
+// is never earned (rate 0). Where nobody can go, and for what is no value (an object, a list), there is one record for all others.
+//
+// A value with a limit of its own (`overrides`) stands beside the cache, for good: those are known and few, and what their limit means to nobody else's
+// newcomer is not asked. So all in the cache have one limit, and a debt is worth the same to each of them.
 //
 // 2 places, 1 call a second; a and b have just called, then c: c has the debt of a, and is refused for a second, as a would have been.
 //
-// Invariant: all values together get at most (max + 1) times what one value gets; a call ends at the counter at which it began.
+// Invariant: all values without a limit of their own together get at most (max + 1) times what one gets; a call ends at the counter at which it
+// began.
 
 /** Refused most, of these so many are shown. */
 const HOTTEST = 8
+/** So many calls without the parameter, and none with it, are told; and ten times as many, and so on. */
+const DOUBTFUL = 100
+const DOUBT_GROWS = 10
 
 /** What counts for one value, and how it is made. */
 export interface Counting<R> {
@@ -39,10 +49,10 @@ export interface Counting<R> {
   layerOf(settings: HotParameterSettings, limit: OverrideLimit | undefined): Layer
   /** A new counter; or the given one, under another limit. */
   make(layer: Layer, previous?: R): R
-  /** What would be forgotten with it: 0 nothing, Infinity calls that are inside or wait, in between a debt. */
+  /** What would be forgotten with it: 0 nothing, Infinity calls that are inside or wait, or what is never earned; in between milliseconds of debt. */
   loss(counter: R, now: number): number
-  /** A counter that owes what `debtor` does. */
-  heir(layer: Layer, debtor: R, now: number): R
+  /** The counter of a newcomer who has to owe `owedMs`: `fresh` with that, or the one of him whose place it is. */
+  owing(fresh: R, owedMs: number, now: number, leaver: R | undefined): R
 }
 
 /** A value and what counts for it. */
@@ -67,18 +77,26 @@ export class ParameterTable<R> {
   private readonly read: ParameterOf
   private layer: Layer
   private overrides: ReadonlyMap<unknown, Layer>
+  /** Those of values with a limit of their own, from their first call on. */
+  private readonly own = new Map<ParameterValue, ValueRecord<R>>()
   private cache: CounterCache<ParameterValue, ValueRecord<R>>
   private readonly others: ValueRecord<R>
   private readonly hottest = new SpaceSaving<ParameterValue | typeof OTHERS>(HOTTEST)
   private readonly told = new Set<string>()
-  /** When somebody is evicted, the time; and who. */
+  /** Of those who were evicted. */
+  private readonly debts: DebtSketch
+  /** The newest time. */
   private now = 0
+  /** Who has just been evicted. */
   private gone: ValueRecord<R> | undefined
   private evicted = 0
   private inherited = 0
   private shared = 0
   private skipped = 0
   private refused = 0
+  /** Some call had the parameter. */
+  private met = false
+  private doubtful = DOUBTFUL
 
   constructor(settings: HotParameterSettings, counting: Counting<R>, env: Env) {
     this.settings = settings
@@ -90,6 +108,7 @@ export class ParameterTable<R> {
     this.layer = this.layerOf(undefined)
     this.overrides = this.overridesOf(settings)
     this.others = new ValueRecord<R>(OTHERS, this.layer, counting.make(this.layer))
+    this.debts = new DebtSketch(settings.max, this.seed)
     this.cache = this.cacheOf(settings)
   }
 
@@ -124,51 +143,69 @@ export class ParameterTable<R> {
       return this.share('cannot be read')
     }
     const value = this.values.of(read)
-    if (value === undefined) {
-      this.skipped++
-      return undefined
-    }
+    if (value === undefined) return this.skip()
+    this.met = true
     if (value === OTHERS) return this.share(`is of the type ${Array.isArray(read) ? 'list' : typeof read}`)
-    return this.cache.get(value) ?? this.admit(value, now)
+    return (this.own.size > 0 ? this.own.get(value) : undefined) ?? this.cache.get(value) ?? this.admit(value, now)
   }
 
-  private admit(value: ParameterValue, now: number): ValueRecord<R> {
-    const { counting } = this
-    const layer = this.overrides.get(value) ?? this.layer
-    const record = new ValueRecord<R>(value, layer, counting.make(layer))
-    this.now = now
-    if (!this.takePlace(value, record)) {
+  /** Not limited. Where that is so of all calls, the parameter may be mistyped, and nobody would know. */
+  private skip(): undefined {
+    this.skipped++
+    if (this.met || this.skipped < this.doubtful) return
+    this.doubtful *= DOUBT_GROWS
+    this.warn(`was in none of ${this.skipped} calls: nothing is limited by it`)
+  }
+
+  private admit(given: ParameterValue, now: number): ValueRecord<R> {
+    const { counting, overrides } = this
+    const value = kept(given)
+    const layer = overrides.get(value)
+    const record = new ValueRecord<R>(value, layer ?? this.layer, counting.make(layer ?? this.layer))
+    if (layer !== undefined) {
+      this.own.set(value, record)
+      return record
+    }
+    this.now = Math.max(this.now, now)
+    this.gone = undefined
+    // A cache of somebody else's may say nothing.
+    if ((this.cache.add(value, record) as boolean | undefined) === false) {
       this.shared++
       return this.others
     }
-    const { gone } = this
-    if (gone !== undefined && counting.loss(gone.counter, now) > 0) {
-      this.inherited++
-      record.counter = gone.layer === layer ? gone.counter : counting.heir(layer, gone.counter, now)
-    }
+    this.charge(record)
     return record
   }
 
-  /** In the place of `gone`, if somebody had to go. */
-  private takePlace(value: ParameterValue, record: ValueRecord<R>): boolean {
-    this.gone = undefined
-    // A cache of somebody else's may say nothing.
-    return (this.cache.add(value, record) as boolean | undefined) !== false
+  /** What he owes whose place it is, or what the value itself owes from before: the larger one. */
+  private charge(record: ValueRecord<R>): void {
+    const { counting, now, gone } = this
+    const inheritedMs = gone === undefined ? 0 : counting.loss(gone.counter, now)
+    if (inheritedMs > 0) this.inherited++
+    // A cache of somebody else's has forgotten who had to stay.
+    if (gone !== undefined && inheritedMs === Number.POSITIVE_INFINITY) return void (record.counter = gone.counter)
+    const owedMs = Math.max(inheritedMs, this.debts.until(record.value) - now)
+    const leaver = inheritedMs > 0 ? gone : undefined
+    if (owedMs > 0) record.counter = counting.owing(record.counter, owedMs, now, leaver?.counter)
+    // Last: they may meet in the sketch.
+    if (leaver !== undefined) this.debts.note(leaver.value, now + inheritedMs)
   }
 
   /** Not a value, or nobody knows which: under a limit all the same, or this would be the way around it. */
   private share(why: string): ValueRecord<R> {
     this.shared++
-    if (!this.told.has(why)) this.tell(why)
+    if (!this.told.has(why)) {
+      this.told.add(why)
+      this.warn(`${why}: such calls share one limit`)
+    }
     return this.others
   }
 
-  private tell(why: string): void {
-    this.told.add(why)
+  private warn(why: string): void {
     const { env, settings } = this
     const what =
       typeof settings.parameter === 'function' ? 'a parameter' : `the parameter ${printable(settings.parameter)}`
-    env.emit({ type: 'warning', at: env.now(), path: env.path, why: `${what} ${why}: such calls share one limit` })
+    env.emit({ type: 'warning', at: env.now(), path: env.path, why: `${what} ${why}` })
   }
 
   /** The refusal of a value's counter, in the name of the whole. */
@@ -178,13 +215,19 @@ export class ParameterTable<R> {
     return new ParameterRejection(gate, inner, value)
   }
 
-  /** Each record that there is. */
+  /** Each record that there is; to be looked at is no use. */
   *records(): Generator<ValueRecord<R>> {
-    for (const key of this.cache.keys()) {
-      const record = this.cache.get(key)
+    yield* this.own.values()
+    yield* this.cached()
+    yield this.others
+  }
+
+  private *cached(): Generator<ValueRecord<R>> {
+    const { cache } = this
+    for (const key of cache.keys()) {
+      const record = cache.peek === undefined ? cache.get(key) : cache.peek(key)
       if (record !== undefined) yield record
     }
-    yield this.others
   }
 
   /** These settings are about the same values, counted in the same way: what was counted still counts. */
@@ -198,7 +241,8 @@ export class ParameterTable<R> {
 
   /** Other limits, same values. */
   reconfigure(settings: HotParameterSettings, now: number): void {
-    const { max, cache } = this.settings
+    const { settings: before, overrides } = this
+    this.now = Math.max(this.now, now)
     this.settings = settings
     this.layer = this.layerOf(undefined)
     this.overrides = this.overridesOf(settings)
@@ -207,22 +251,39 @@ export class ParameterTable<R> {
       record.layer = this.overrides.get(record.value) ?? this.layer
       record.counter = this.counting.make(record.layer, record.counter)
     }
-    if (max === settings.max && cache === settings.cache) return
-    this.now = now
-    const held = records.filter(({ counter }) => this.counting.loss(counter, now) === Number.POSITIVE_INFINITY).length
-    // A smaller table must hold all who have calls inside: those may not be forgotten.
-    this.cache = this.cacheOf(settings, Math.max(settings.max, held))
-    for (const record of records) if (record.value !== OTHERS) this.cache.add(record.value, record)
+    this.debts.stretch(unitOf(settings) / unitOf(before), this.now)
+    const isAlike =
+      overrides.size === this.overrides.size && [...overrides.keys()].every((key) => this.overrides.has(key))
+    if (isAlike && before.max === settings.max && before.cache === settings.cache) return
+    this.seat(records)
+  }
+
+  /** Each record where it belongs: in a new cache, or beside it. */
+  private seat(records: readonly ValueRecord<R>[]): void {
+    const { settings, own, overrides, counting, now } = this
+    const { max } = settings
+    own.clear()
+    for (const record of records) if (overrides.has(record.value)) own.set(record.value as ParameterValue, record)
+    let rest = records.filter(({ value }) => value !== OTHERS && !overrides.has(value))
+    // A smaller table has room for all who owe something or have calls inside: a reload forgives nobody.
+    if (rest.length > max) rest = rest.filter(({ counter }) => counting.loss(counter, now) > 0)
+    this.cache = this.cacheOf(settings, Math.max(max, rest.length))
+    for (const record of rest) this.cache.add(record.value as ParameterValue, record)
   }
 
   inspect(waiting: number): Readonly<Record<string, unknown>> {
-    const { behaviour, evicted, inherited, shared, skipped, refused, settings, cache } = this
+    const { behaviour, evicted, inherited, shared, skipped, refused, settings, cache, own } = this
     return {
       behaviour,
-      values: cache.size,
+      values: cache.size + own.size,
       max: settings.max,
       ...{ evicted, inherited, shared, skipped, refused, waiting },
       hottest: this.hottest.top().map(({ value, count }) => ({ value: printable(value), refused: count })),
     }
   }
+}
+
+/** Milliseconds that one unit is worth; NaN where slots are counted. */
+function unitOf({ rate = Number.NaN, per = Number.NaN }: HotParameterSettings): number {
+  return per / rate
 }

@@ -16,7 +16,8 @@ import { bulkhead } from './semaphore.ts'
 //
 // slots 2: of five calls with A two pass, and with B two others.
 //
-// Invariant: no value has more inside than its slots, or gets more than burst + rate · t, whatever was evicted meanwhile.
+// Invariant: no value has more inside than its slots, or gets more than burst + rate · t in any span t, whatever was evicted meanwhile; and what it
+// gets of the shared record while nobody can be evicted comes on top.
 
 /** What counts for one value, as far as it is a gate. */
 abstract class ByGate implements Counting<Gate> {
@@ -28,17 +29,10 @@ abstract class ByGate implements Counting<Gate> {
 
   abstract layerOf(settings: HotParameterSettings, limit: OverrideLimit | undefined): Layer
   abstract loss(counter: Gate, now: number): number
+  abstract owing(fresh: Gate, owedMs: number, now: number): Gate
 
   make(layer: Layer, previous?: Gate): Gate {
     return layer.build(this.env, previous) as Gate
-  }
-
-  heir(layer: Layer, debtor: Gate, now: number): Gate {
-    const counter = this.make(layer)
-    // A debt is a share of what one may have: a tenth of a great limit is a tenth of a small one.
-    const cost = this.loss(debtor, now) * (counter.inspect(now)['burst'] as number)
-    counter.tryAcquire({ now, deadline: Number.POSITIVE_INFINITY, criticality: 'critical', cost, key: '' })
-    return counter
   }
 }
 
@@ -49,6 +43,11 @@ class BySlots extends ByGate {
 
   loss(counter: Gate, now: number): number {
     return counter.idle?.(now) === true ? 0 : Number.POSITIVE_INFINITY
+  }
+
+  /** Who has calls inside stays: there are no debts. */
+  owing(fresh: Gate): Gate {
+    return fresh
   }
 }
 
@@ -61,9 +60,28 @@ class ByRate extends ByGate {
 
   loss(counter: Gate, now: number): number {
     if (counter.idle?.(now) === true) return 0
-    const { tokens, burst } = counter.inspect(now) as unknown as { tokens: number; burst: number }
-    return burst > 0 ? Math.min(1, Math.max(0, 1 - tokens / burst)) : 0
+    const { tokens, burst, perSecond } = shownBy(counter, now)
+    // At rate 0 nothing is ever earned.
+    return burst > tokens ? ((burst - tokens) / perSecond) * 1000 : 0
   }
+
+  /** A counter of its own: what the leaver cancels later is not given to the newcomer. */
+  owing(fresh: Gate, owedMs: number, now: number): Gate {
+    const { tokens, burst, perSecond } = shownBy(fresh, now)
+    const cost = Math.min(tokens, (owedMs * perSecond) / 1000 - (burst - tokens))
+    if (cost > 0) fresh.tryAcquire({ now, deadline: Number.POSITIVE_INFINITY, criticality: 'critical', cost, key: '' })
+    return fresh
+  }
+}
+
+interface ShownRate {
+  readonly tokens: number
+  readonly burst: number
+  readonly perSecond: number
+}
+
+function shownBy(counter: Gate, now: number): ShownRate {
+  return counter.inspect(now) as unknown as ShownRate
 }
 
 /** A value with ten times the rate has ten times the burst. */

@@ -14,7 +14,7 @@ const MOST_PATTERNS = 64
 const MOST_OVERRIDES = 0xffff - 1
 /** The sum of shares in doubles may be a little more. */
 const ONE = 1 + 1e-9
-/** A seat is told in 24 bits (keys/tickets.ts). */
+/** 700 MB, texts apart: more is not for one process. */
 const MOST_KEYS = 16_000_000
 
 const limit = {

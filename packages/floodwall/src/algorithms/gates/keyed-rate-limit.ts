@@ -90,7 +90,7 @@ export class KeyedRateLimit implements Gate {
     const limit = debts.limitOf(slot)
     const cost = costOf(ask.cost)
     const waitMs = debts.take(slot, limit, cost, limit.aheadMs)
-    if (waitMs === 0) return new Permit(this, seats.turnOf(slot), seats.tickets.tag(slot, cost, false))
+    if (waitMs === 0) return new Permit(this, seats.turnOf(slot), seats.tickets.tag(slot, cost, debts.now, false))
     return this.refuse(debts, slot, limit.aheadMs, waitMs)
   }
 
@@ -101,7 +101,10 @@ export class KeyedRateLimit implements Gate {
     const limit = book.limitOf(row)
     const aheadMs = this.aheadMs(limit, ask)
     const kind = this.learned === null ? 0 : this.learned.kindOf(ask.method)
-    const cost = this.priceOf(ask, kind, aheadMs / limit.unitMs)
+    const most = aheadMs / limit.unitMs
+    // What may have nothing has no price to be learned: not even a call of no time passes.
+    if (most === 0 && this.timed) return this.refuse(book, row, aheadMs, Number.POSITIVE_INFINITY)
+    const cost = this.priceOf(ask, kind, most)
     const objection = whole?.objection(slot, cost, ask.now)
     if (objection !== undefined) return objection
     const waitMs = book.take(row, limit, cost, aheadMs)
@@ -124,7 +127,7 @@ export class KeyedRateLimit implements Gate {
     const { seats } = this
     if (this.timed) seats.hold(slot)
     const mark = this.timed ? kind : seats.turnOf(slot)
-    return new Permit(this, above ? -1 - mark : mark, seats.tickets.tag(slot, cost, this.timed))
+    return new Permit(this, above ? -1 - mark : mark, seats.tickets.tag(slot, cost, this.debts.now, this.timed))
   }
 
   /** A key above its limit, while there is room for all; one that may never have so much has not. */
@@ -186,12 +189,13 @@ export class KeyedRateLimit implements Gate {
     const { tickets } = seats
     const slot = tickets.slotOf(tag)
     const cost = tickets.costOf(tag)
+    const takenAt = tickets.timeOf(tag)
     tickets.close(tag)
     if (this.timed) seats.release(slot)
     this.debts.move(now)
     const isHis = this.timed || markOf(permit) === seats.turnOf(slot)
-    if (isHis && generation >= 0) seats.bookOf(slot).give(Math.abs(slot), cost)
-    this.whole?.give(isHis ? slot : undefined, cost, now)
+    if (isHis && generation >= 0) seats.bookOf(slot).give(Math.abs(slot), cost, takenAt)
+    this.whole?.give(isHis ? slot : undefined, cost, takenAt, now)
   }
 
   /** What its key has of its own limit; of one without a seat, what it would have. */
@@ -254,7 +258,8 @@ function limitsOf({ rate, per, burst, overrides = {}, reserve }: KeyedRateSettin
   const names = Object.keys(overrides)
   const own = new KeyOverrides(names)
   const all = [{ rate, per, burst }, ...Object.values(overrides)]
-  const limits = all.map((each) => new KeyLimit(each, burstOf(each), reserve))
+  const isSingle = (which: number) => names[which - 1]?.includes('*') === false
+  const limits = all.map((each, which) => new KeyLimit(each, burstOf(each), reserve, isSingle(which)))
   return { limits, which: (key) => own.find(key) + 1, names }
 }
 

@@ -93,15 +93,15 @@ export class Keyed implements Gate {
     }
   }
 
-  /** Who is not in the table goes with the others, or has taken nothing that would be remembered. */
+  /** Of a key's own gate. What many share is for nobody to hear: it tells strangers how much the others ask. As long as nobody has, it is as a new one. */
   quota(ask: Ask): Quota | undefined {
-    let gate = this.others
+    let gate = this.shared === 0 ? this.others : undefined
     try {
       gate = this.table.get(this.by(ask))?.gate ?? gate
     } catch {
       // As when it was asked: it is nobody's.
     }
-    return gate.quota?.(ask)
+    return gate?.quota?.(ask)
   }
 
   private gateFor(key: string | number, now: number): Gate {

@@ -1,9 +1,10 @@
 import { showMs } from '../../core/duration.ts'
-import { type Ask, type Gate, Permit, type Quota, Rejection, type Snapshot } from '../../core/gate.ts'
+import { type Ask, type Gate, type Permit, type Quota, Rejection, type Snapshot } from '../../core/gate.ts'
 import { type Kind, kindOf } from '../../core/layer.ts'
 import type { Env } from '../../core/runtime.ts'
 import { quotaOf, windowOf } from '../rates/quota.ts'
 import { costOf, type Reservable } from '../rates/rate.ts'
+import { costOn, receipt, timeOn } from '../rates/receipt.ts'
 import { WarmUp } from '../rates/warm-up.ts'
 import { carryOver, rateOf } from './rate-limit-algorithms.ts'
 import { type RateOptions, type RateSettings, rateOptions, rateSnapshot } from './rate-limit-settings.ts'
@@ -14,32 +15,42 @@ import { TokenBucket } from './token-bucket.ts'
 // The gate over any of the algorithms of `rates`. The token bucket, which is the default, has a class of its own: it is on the way of every
 // call, and one shape there is worth some nanoseconds.
 //
-// Invariant: that of its algorithm. A refusal takes nothing; a cancelled permit gives back its cost.
+// Invariant: that of its algorithm. A refusal takes nothing; a cancelled permit gives back what of its cost is still missing.
 
 class RateLimit implements Gate {
   readonly kind = 'rateLimit'
   readonly path: string
   private readonly settings: RateSettings
   readonly rate: Reservable
+  /** The newest time. */
+  private at: number
 
   constructor(settings: RateSettings, env: Env) {
     this.path = env.path
     this.settings = settings
-    this.rate = rateOf(settings, env.now())
+    this.at = env.now()
+    this.rate = rateOf(settings, this.at)
   }
 
   tryAcquire(ask: Ask): Permit | Rejection {
     const cost = costOf(ask.cost)
-    const waitMs = this.rate.take(cost, ask.now)
-    if (waitMs === 0) return new Permit(this, 0, cost)
+    const now = this.newest(ask.now)
+    const waitMs = this.rate.take(cost, now)
+    if (waitMs === 0) return receipt(this, cost, now)
     const never = waitMs === Number.POSITIVE_INFINITY
-    return new Rejection(this, 'rate', never ? 0 : waitMs, this.rate.left(ask.now), cost, never)
+    return new Rejection(this, 'rate', never ? 0 : waitMs, this.rate.left(now), cost, never)
+  }
+
+  private newest(now: number): number {
+    if (now > this.at) this.at = now
+    return this.at
   }
 
   settled(): void {}
 
   cancelled(permit: Permit, now: number): void {
-    this.rate.give(permit.tag, now)
+    const at = this.newest(now)
+    this.rate.give(costOn(permit), timeOn(permit, at), at)
   }
 
   explain({ value, limit, never }: Rejection): string {
@@ -50,8 +61,9 @@ class RateLimit implements Gate {
     return `costs ${limit}, ${Math.floor(value * 100) / 100} of ${most} left, at ${rate} per ${showMs(per)}`
   }
 
-  quota({ now }: Ask): Quota {
+  quota(ask: Ask): Quota {
     const { rate, settings } = this
+    const now = this.newest(ask.now)
     return quotaOf(rate.most, windowOf(settings, rate.most), rate.left(now), (cost) => this.waitFor(cost, now))
   }
 
@@ -60,12 +72,12 @@ class RateLimit implements Gate {
     // When cold, one passes that is more than is left, and what goes back then is not what was taken.
     if (this.rate instanceof WarmUp) return (cost - this.rate.left(now)) / this.rate.perMs(now)
     const waitMs = this.rate.take(cost, now)
-    if (waitMs === 0) this.rate.give(cost, now)
+    if (waitMs === 0) this.rate.give(cost, now, now)
     return waitMs
   }
 
   idle(now: number): boolean {
-    return this.rate.idle(now)
+    return this.rate.idle(this.newest(now))
   }
 
   inspect(now: number): Snapshot {
@@ -73,7 +85,7 @@ class RateLimit implements Gate {
     return {
       kind,
       path,
-      tokens: rate.left(now),
+      tokens: rate.left(this.newest(now)),
       burst: rate.most,
       perSecond: (settings.rate / settings.per) * 1000,
     }

@@ -1,12 +1,13 @@
 import { showMs } from '../../core/duration.ts'
 import { ConfigError } from '../../core/errors.ts'
-import { type Ask, type Gate, Permit, type Quota, Rejection, type Snapshot } from '../../core/gate.ts'
+import { type Ask, type Gate, type Permit, type Quota, Rejection, type Snapshot } from '../../core/gate.ts'
 import type { Verdict } from '../../core/outcome.ts'
 import { type Env, envOf } from '../../core/runtime.ts'
 import { parse } from '../../core/schema.ts'
 import { systemRuntime } from '../../core/system.ts'
 import { quotaOf } from '../rates/quota.ts'
 import { costOf } from '../rates/rate.ts'
+import { costOn, receipt, timeOn } from '../rates/receipt.ts'
 import { Tokens } from '../rates/tokens.ts'
 import { burstOf, type RateOptions, type RateSettings, rateOptions } from './rate-limit-settings.ts'
 
@@ -14,7 +15,7 @@ import { burstOf, type RateOptions, type RateSettings, rateOptions } from './rat
 //
 // The token bucket of `rates`, as a gate: what it counts is the same, and it is one object, since this is on the way of every call.
 //
-// Invariant: in any span t at most burst + rate · t is granted; a refusal takes nothing.
+// Invariant: in any span t at most burst + rate · t is granted, what was cancelled apart; a refusal takes nothing.
 
 export class TokenBucket extends Tokens implements Gate {
   readonly kind = 'rateLimit'
@@ -36,7 +37,7 @@ export class TokenBucket extends Tokens implements Gate {
     const cost = costOf(ask.cost)
     if (!this.takes(cost, ask.now)) return this.refuse(cost)
     if (this.timed) this.owing++
-    return new Permit(this, 0, cost)
+    return receipt(this, cost, this.at)
   }
 
   private refuse(cost: number): Rejection {
@@ -49,12 +50,12 @@ export class TokenBucket extends Tokens implements Gate {
     if (!this.timed) return
     this.owing--
     // A latency that is none corrects nothing: the estimate stands.
-    if (tookMs >= 0) this.correct(permit.tag, tookMs, now)
+    if (tookMs >= 0) this.correct(costOn(permit), tookMs, now)
   }
 
   cancelled(permit: Permit, now: number): void {
     if (this.timed) this.owing--
-    this.give(permit.tag, now)
+    this.give(costOn(permit), timeOn(permit, this.at), now)
   }
 
   /** Another rate from `now` on, same bucket: a reload is not a free burst, and the time before it earned at the old rate. */

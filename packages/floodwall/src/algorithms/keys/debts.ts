@@ -1,3 +1,4 @@
+import { missing } from '../rates/rate.ts'
 import type { KeyLimit } from './key-limit.ts'
 
 // How much of its limit has each key taken, a million of them?
@@ -22,10 +23,13 @@ const MOST_LIMITS = 0xffff
 const USED = 0x10000
 
 export class Debts {
-  /** The newest time, from the epoch on. */
+  /** The newest time, from the epoch on, and as it was told. */
   at = 0
+  now: number
   limits: readonly KeyLimit[]
   private readonly epoch: number
+  /** Before this a unit was worth something else. */
+  private pricedAt = Number.NEGATIVE_INFINITY
   /** Rows of a time and two marks, which lie in the same bytes. */
   private times: Float64Array = new Float64Array(0)
   private marks: Int32Array = new Int32Array(0)
@@ -38,6 +42,7 @@ export class Debts {
   constructor(limits: readonly KeyLimit[], now: number, corrected = false) {
     this.limits = limits
     this.epoch = now
+    this.now = now
     this.bursts = corrected ? 2 : 1
     this.assigned = limits.map(() => 0)
   }
@@ -46,6 +51,7 @@ export class Debts {
   beside(limits: readonly KeyLimit[] = this.limits): Debts {
     const others = new Debts(limits, this.epoch, this.bursts > 1)
     others.at = this.at
+    others.now = this.now
     others.resize(limits.length - 1)
     for (const row of limits.keys()) others.assign(row, row, 0)
     return others
@@ -68,7 +74,9 @@ export class Debts {
 
   move(now: number): void {
     const at = now - this.epoch
-    if (at > this.at) this.at = at
+    if (!(at > this.at)) return
+    this.at = at
+    this.now = now
   }
 
   limitOf(slot: number): KeyLimit {
@@ -148,10 +156,12 @@ export class Debts {
     return price > aheadMs || limit.frozen ? Number.POSITIVE_INFINITY : waitMs
   }
 
-  /** Gives back what was taken and not used. */
-  give(slot: number, cost: number): void {
+  /** Gives back what was taken at `takenAt` and not used, as `Rate.give`. */
+  give(slot: number, cost: number, takenAt: number): void {
+    if (takenAt < this.pricedAt) return
     const limit = this.limitOf(slot)
-    this.set(slot, limit, this.leadMs(slot, limit) - cost * limit.unitMs)
+    const sinceMs = limit.frozen ? 0 : this.at - (takenAt - this.epoch)
+    this.set(slot, limit, this.leadMs(slot, limit) - missing(cost * limit.unitMs, sinceMs, 1))
   }
 
   /** What was taken as `estimate` has cost `actual`; what is owed on top of a burst is a burst at most. */
@@ -181,6 +191,7 @@ export class Debts {
       const taken = this.leadMs(slot, old) / old.unitMs
       const own = which(slot)
       const limit = limits[own] as KeyLimit
+      if (limit.unitMs !== old.unitMs) this.pricedAt = this.now
       this.setWhich(slot, own)
       this.assigned[own]!++
       this.set(slot, limit, Math.min(taken * limit.unitMs, this.mostMs(limit)))

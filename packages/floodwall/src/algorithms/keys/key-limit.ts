@@ -24,14 +24,17 @@ export class KeyLimit {
   readonly aheadMs: number
   readonly aheadOf: Readonly<Record<Criticality, number>>
   readonly grainMs: number
+  /** That of one key, by its name. */
+  readonly single: boolean
 
-  constructor(pace: Pace, burst: number, reserve: Reserve = {}) {
+  constructor(pace: Pace, burst: number, reserve: Reserve = {}, single = false) {
     const unitMs = unitOf(pace)
     this.pace = pace
     this.burst = burst
     this.frozen = unitMs === Number.POSITIVE_INFINITY
     this.unitMs = this.frozen ? 1 : unitMs
     this.aheadMs = burst * this.unitMs
+    this.single = single
     this.grainMs = GRAIN * this.unitMs
     const { criticalPlus = 0, critical = 0, sheddablePlus = 0 } = reserve
     const ahead = (kept: number) => this.usable(kept) * this.unitMs

@@ -25,6 +25,8 @@ const FULL = 5 / 8
 const MOVES = 32
 /** Nobody comes as far by chance; somebody who has guessed the secret gets no slot, and makes nobody wait. */
 const FARTHEST = 256
+/** V8's SlicedString::kMinLength; shorter parts are copies. */
+const LEAST_SLICE = 13
 /** A place of the old index whose key has moved on or left. */
 const GONE = -1
 
@@ -93,8 +95,13 @@ export class KeyTable {
     return slot
   }
 
-  /** A slot for the key that `find` has just not found; 0 when there is none for it. */
+  /** A slot for the key that `find` has just not found; 0 when there is none for it. The text that is kept is ours alone. */
   add(key: Key): number {
+    return this.put(typeof key === 'string' ? copied(key) : key)
+  }
+
+  /** As `add`, of a key that was kept before. */
+  put(key: Key): number {
     if ((this.size + 1) * 2 > this.index.length * FULL) this.grow()
     else if (this.old !== null) this.move(MOVES)
     const slot = this.free.at(-1) ?? this.high + 1
@@ -174,6 +181,18 @@ export class KeyTable {
   keyOf(slot: number): Key | undefined {
     return this.keys[slot]
   }
+}
+
+/**
+ * The same text in memory of its own. V8 cuts a part of {@link LEAST_SLICE} characters or more out of a text by pointing into it: kept for itself, it
+ * would keep the whole head of a request that it was cut out of. Written unit by unit it is flat: to compare with one that points elsewhere takes
+ * twice as long, and a key is looked for more often than it comes (sketches/text-copy.ts makes the other choice).
+ */
+function copied(key: string): string {
+  if (key.length < LEAST_SLICE) return key
+  const units: number[] = []
+  for (let i = 0; i < key.length; i++) units.push(key.charCodeAt(i))
+  return String.fromCharCode(...units)
 }
 
 /** As a Map compares. */

@@ -2,6 +2,7 @@ import { type Debts, grown, moved } from './debts.ts'
 import type { KeyHash } from './hash.ts'
 import type { KeyLimit } from './key-limit.ts'
 import { type Key, KeyTable, NOBODY } from './key-table.ts'
+import { Shares } from './shares.ts'
 import { Tickets } from './tickets.ts'
 
 // Who has a seat, when there are more keys than seats?
@@ -10,7 +11,7 @@ import { Tickets } from './tickets.ts'
 // place of the smallest count and goes on from it. Found as by the clock of Corbató (1968), a few seats from where the last search ended: one
 // that owes nothing, if possible one that was not used since the last look; else of those looked at the one that owes least, and the newcomer takes
 // over its debt. Who owes more than the newcomer ever may stays, and so does a key with a call out whose cost is still to be corrected; where
-// all of them stay, the newcomer shares one seat with all others of its limit.
+// all of them stay, the newcomer shares one seat with all others of its limit. Those who may owe for longer have a part of the seats (shares.ts).
 //
 // 10/s, burst 10, two seats: a and b have taken 10 each, c comes and has 0 left, as a had. An attacker with three keys gets what two get.
 //
@@ -21,6 +22,8 @@ import { Tickets } from './tickets.ts'
 export const OTHERS = 0
 /** As in gates/keyed.ts: enough to find one that owes little, at a price that is bounded. */
 const LOOKS = 8
+/** Seats that are passed by on the way: empty ones, and those of keys that stay. */
+const STEPS = 64
 /** Seats that there is room for at the beginning. */
 const FIRST_SEATS = 16
 /** Seats are counted again from here; a permit that is out for as many changes of hands is none of ours. */
@@ -46,6 +49,7 @@ export class Seats {
   private readonly hash: KeyHash
   private readonly keeps: boolean
   private table: KeyTable
+  private shares: Shares
   private room = 0
   /** Permits that are out and keep it. */
   private held = new Int32Array(0)
@@ -64,7 +68,13 @@ export class Seats {
     this.keeps = keeps
     this.others = debts.beside()
     this.table = new KeyTable(hash)
+    this.shares = this.sharesOf()
     this.makeRoom(FIRST_SEATS)
+  }
+
+  private sharesOf(): Shares {
+    const { debts } = this
+    return new Shares(debts.limits, this.max, (limit) => debts.mostMs(limit))
   }
 
   private makeRoom(last: number): void {
@@ -80,7 +90,7 @@ export class Seats {
   /** Where the debt of a slot is written, in the row `Math.abs(slot)`. */
   bookOf(slot: number): Debts {
     if (slot > 0) return this.debts
-    this.others.at = this.debts.at
+    this.others.move(this.debts.now)
     return this.others
   }
 
@@ -118,13 +128,14 @@ export class Seats {
   /** The table has just not found `key`. */
   private admit(key: Key): number {
     const which = this.which(key)
-    if (this.table.size < this.max) return this.sit(key, which, 0)
-    const leaver = this.search(this.debts.limits[which] as KeyLimit)
+    const from = this.shares.fullFrom(which)
+    if (from === 0 && this.table.size < this.max) return this.sit(key, which, 0)
+    const leaver = this.search(this.debts.limits[which] as KeyLimit, from)
     if (leaver === 0) return -which
     const leadMs = this.debts.leadMs(leaver)
     if (leadMs > 0) this.inherited++
     this.evict(leaver)
-    this.thin()
+    this.thin(which)
     // The table is asked again: another key was looked for meanwhile.
     this.table.find(key)
     return this.sit(key, which, leadMs)
@@ -136,6 +147,7 @@ export class Seats {
     if (slot > this.room) this.makeRoom(Math.max(slot, Math.min(2 * this.room, this.max)))
     // Who comes once has not been used since: a crowd of strangers does not drive out those who come again.
     this.debts.assign(slot, which, leadMs)
+    this.shares.count(which, 1)
     this.turn = this.turn === LAST_TURN ? 1 : this.turn + 1
     this.debts.setTurn(slot, this.turn)
     return slot
@@ -144,33 +156,41 @@ export class Seats {
   private evict(slot: number): void {
     if (slot === this.lastSlot) this.lastSlot = 0
     this.table.remove(slot)
+    this.shares.count(this.debts.whichOf(slot), -1)
     this.debts.vacate(slot)
     this.evicted++
   }
 
-  /** A seat for somebody with `limit`, whose key has to go. */
-  private search(limit: KeyLimit): number {
-    const { table, debts } = this
+  /** A seat for somebody with `limit`, whose key has to go; of those from a level on. */
+  private search(limit: KeyLimit, from: number): number {
+    const { debts } = this
     // Where the clock stands still nothing is paid off, and nothing can be taken over.
     const mostMs = limit.frozen ? 0 : debts.mostMs(limit)
     let idle = 0
     let least = 0
     let leastMs = Number.POSITIVE_INFINITY
-    for (let look = 0; look < LOOKS; look++) {
+    for (let step = 0, look = 0; step < STEPS && look < LOOKS; step++) {
       const slot = this.next()
-      if (table.keyOf(slot) === undefined || this.isHeld(slot)) continue
+      if (!this.mayGo(slot, from)) continue
       const his = debts.limitOf(slot)
       const leadMs = debts.leadMs(slot, his)
+      if (leadMs > 0 && (his.frozen || leadMs > mostMs)) continue
+      look++
       if (leadMs === 0) {
         if (!debts.isUsed(slot)) return slot
         if (idle === 0) idle = slot
-      } else if (!his.frozen && leadMs <= mostMs && leadMs < leastMs) {
+      } else if (leadMs < leastMs) {
         least = slot
         leastMs = leadMs
       }
       debts.unuse(slot)
     }
     return idle === 0 ? least : idle
+  }
+
+  private mayGo(slot: number, from: number): boolean {
+    if (this.table.keyOf(slot) === undefined || this.isHeld(slot)) return false
+    return from === 0 || this.shares.levelOf(this.debts.whichOf(slot)) >= from
   }
 
   private next(): number {
@@ -183,17 +203,14 @@ export class Seats {
   }
 
   /** More seats than there should be, since a reload: who owes nothing goes when he is met. */
-  private thin(): void {
-    for (let look = 0; look < LOOKS && this.table.size >= this.max; look++) {
+  private thin(which: number): void {
+    for (let look = 0; look < LOOKS; look++) {
+      const from = this.shares.fullFrom(which)
+      if (from === 0 && this.table.size < this.max) break
       const slot = this.next()
-      if (this.isFree(slot)) this.evict(slot)
+      if (this.mayGo(slot, from) && this.debts.leadMs(slot) === 0) this.evict(slot)
     }
     if (this.table.size * SPARSE < this.table.high && this.table.high > FIRST_SEATS * SPARSE) this.renumber()
-  }
-
-  /** Nobody would notice if its key were forgotten. */
-  private isFree(slot: number): boolean {
-    return this.table.keyOf(slot) !== undefined && !this.isHeld(slot) && this.debts.leadMs(slot) === 0
   }
 
   /** What a permit needs to know the key again that it was given for: the slot may be another's when it ends. */
@@ -224,14 +241,17 @@ export class Seats {
     this.max = max
     this.shareAnew(limits, alike)
     debts.reprice(limits, this.taken(), (slot) => (alike ? debts.whichOf(slot) : which(table.keyOf(slot) as Key)))
-    for (let slot = table.high; slot > 0 && table.size > max; slot--) if (this.isFree(slot)) this.evict(slot)
+    this.shares = this.sharesOf()
+    for (const slot of this.taken()) this.shares.count(debts.whichOf(slot), 1)
+    for (let slot = table.high; slot > 0 && table.size > max; slot--)
+      if (this.mayGo(slot, 0) && debts.leadMs(slot) === 0) this.evict(slot)
     if (table.size * 2 < table.high) this.renumber()
   }
 
   /** The shared seat of most keys keeps what was taken, and so do the others where they are for the same keys. */
   private shareAnew(limits: readonly KeyLimit[], alike: boolean): void {
     const { others } = this
-    others.at = this.debts.at
+    others.move(this.debts.now)
     others.reprice(limits, alike ? limits.keys() : [OTHERS], (row) => row)
     if (alike) return
     this.reloads++
@@ -249,7 +269,7 @@ export class Seats {
       const key = table.keyOf(slot)
       if (key === undefined) continue
       this.table.find(key)
-      to[slot] = this.table.add(key)
+      to[slot] = this.table.put(key)
     }
     this.room = Math.max(FIRST_SEATS, this.table.high)
     this.debts.renumber(to, this.room)
@@ -262,7 +282,7 @@ export class Seats {
   /** Nothing is owed, nothing is out. */
   idle(): boolean {
     const { debts, others } = this
-    others.at = debts.at
+    others.move(debts.now)
     for (const row of others.limits.keys()) if (others.leadMs(row) > 0) return false
     for (const slot of this.taken()) if (this.isHeld(slot) || debts.leadMs(slot) > 0) return false
     return true

@@ -1,43 +1,53 @@
-// What has a call taken that is still out, where a small number does not say it?
+// What has a call taken that is still out, and when?
 //
-// Most calls cost a whole number below 128, and that and a slot fit into the 31 bits that V8 keeps in place: a permit with such a tag weighs nothing
-// more. Others get a ticket, which lies here until their end.
+// Whose seat it was, what it cost and when: three numbers, of which the time is none that V8 keeps in place. They lie here, side by side, and
+// the permit has their place, a small number. The place that was left last is taken first, so that a few lines of memory are enough.
 //
-// Slot 5, cost 3: the tag 2 · 2^24 + 5. Slot 5, cost 0.5: the first ticket, tag -1.
+// Slot 5, cost 3, at 1000.25 ms, while three calls are out: place 4.
 //
-// Invariant: as many tickets are kept as permits with a ticket are out.
+// Invariant: as many places are kept as calls were out at once, and at most MOST_OUT unless they must be kept: a call that finds none takes what it
+// takes, and gives nothing back. Who never ends his permits fills the places and no more.
 
-/** Of a tag for the slot: 16 million. */
-const SLOT_BITS = 24
-const SLOT_MASK = 0xffffff
-const MOST_COST = 128
+/** More calls than one process has out at one limit; 7 MB. */
+const MOST_OUT = 262_144
+/** The tag without a place. */
+const NONE = 0
 
 export class Tickets {
-  private slots: number[] = []
-  private readonly costs: number[] = []
+  /** Place 0 is nobody's. */
+  private slots: number[] = [0]
+  private readonly costs: number[] = [0]
+  private readonly times: number[] = [0]
   private readonly spare: number[] = []
 
-  /** The tag for a permit; `keep`: a ticket in any case. */
-  tag(slot: number, cost: number, keep: boolean): number {
-    const isSmall = slot > 0 && cost >= 1 && cost <= MOST_COST && (cost | 0) === cost
-    if (isSmall && !keep) return ((cost - 1) << SLOT_BITS) | slot
-    const ticket = this.spare.pop() ?? this.slots.length
-    this.slots[ticket] = slot
-    this.costs[ticket] = cost
-    return ~ticket
+  /** The tag for a permit; `keep`: a place in any case. */
+  tag(slot: number, cost: number, at: number, keep: boolean): number {
+    let place = this.spare.pop()
+    if (place === undefined) {
+      place = this.slots.length
+      if (place > MOST_OUT && !keep) return NONE
+    }
+    this.slots[place] = slot
+    this.costs[place] = cost
+    this.times[place] = at
+    return place
   }
 
   slotOf(tag: number): number {
-    return tag >= 0 ? tag & SLOT_MASK : this.slots[~tag]!
+    return this.slots[tag]!
   }
 
   costOf(tag: number): number {
-    return tag >= 0 ? (tag >>> SLOT_BITS) + 1 : this.costs[~tag]!
+    return this.costs[tag]!
+  }
+
+  timeOf(tag: number): number {
+    return this.times[tag]!
   }
 
   /** The permit has ended. */
   close(tag: number): void {
-    if (tag < 0) this.spare.push(~tag)
+    if (tag !== NONE) this.spare.push(tag)
   }
 
   /** Slots have other numbers now; those of nobody, 0 and below, stay. */

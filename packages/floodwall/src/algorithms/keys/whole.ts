@@ -78,8 +78,8 @@ export class Whole implements Refuser {
   }
 
   /** Gives back what was taken and not used; `of` is undefined where the slot is not its key's any more. */
-  give(of: number | undefined, cost: number, now: number): void {
-    this.tokens.give(cost, now)
+  give(of: number | undefined, cost: number, takenAt: number, now: number): void {
+    this.tokens.give(cost, takenAt, now)
     if (of !== undefined) this.note(of, -cost, now)
   }
 

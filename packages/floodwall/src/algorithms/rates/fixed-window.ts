@@ -63,9 +63,15 @@ export class FixedWindow implements Reservable {
     return waitMs
   }
 
-  give(cost: number, now: number): void {
+  give(cost: number, takenAt: number, now: number): void {
     this.move(now)
-    this.used = Math.max(0, this.used - cost)
+    if (this.indexOf(takenAt) === this.index) this.used = Math.max(0, this.used - cost)
+  }
+
+  /** What is promised for later begins with a window, whatever a rounding has made of that time. */
+  private indexOf(takenAt: number): number {
+    if (takenAt > this.at) return Math.round((takenAt - this.origin) / this.windowMs)
+    return windowIndex(Math.max(this.origin, takenAt), this.origin, this.windowMs)
   }
 
   left(now: number): number {

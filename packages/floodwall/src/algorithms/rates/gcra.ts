@@ -1,4 +1,4 @@
-import { GRAIN, type Pace, type Reservable, unitOf } from './rate.ts'
+import { GRAIN, missing, type Pace, type Reservable, unitOf } from './rate.ts'
 
 // How often, in one number?
 //
@@ -68,9 +68,10 @@ export class Gcra implements Reservable {
     return waitMs
   }
 
-  give(cost: number, now: number): void {
+  give(cost: number, takenAt: number, now: number): void {
     this.move(now)
-    this.paidAt = Math.max(this.at, this.paidAt - cost * this.unitMs)
+    const sinceMs = this.frozen ? 0 : this.at - (takenAt - this.epoch)
+    this.paidAt = Math.max(this.at, this.paidAt - missing(cost * this.unitMs, sinceMs, 1))
   }
 
   left(now: number): number {

@@ -1,4 +1,4 @@
-import { GRAIN, type Pace, type Reservable } from './rate.ts'
+import { GRAIN, missing, type Pace, type Reservable } from './rate.ts'
 
 // How full is it, if it leaks at a steady rate?
 //
@@ -45,9 +45,9 @@ export class LeakyBucket implements Reservable {
     return waitMs
   }
 
-  give(cost: number, now: number): void {
+  give(cost: number, takenAt: number, now: number): void {
     this.leak(now)
-    this.level = Math.max(0, this.level - cost)
+    this.level = Math.max(0, this.level - missing(cost, this.at - takenAt, this.perMs))
   }
 
   left(now: number): number {

@@ -1,4 +1,4 @@
-import { GRAIN, type Pace, type Reservable } from './rate.ts'
+import { GRAIN, missing, type Pace, type Reservable } from './rate.ts'
 
 // When is it this one's turn, if all come and go at a steady pace?
 //
@@ -63,9 +63,12 @@ export class Pacer implements Reservable {
     return delayMs
   }
 
-  give(cost: number, now: number): void {
+  give(cost: number, takenAt: number, now: number): void {
     this.earn(now)
-    this.owed = Math.max(-this.most, this.owed - cost)
+    const sinceMs = this.at - takenAt
+    // Of one that costs more than a burst, a burst is missing when its time has come.
+    const atOnce = sinceMs < 0 ? this.most - sinceMs * this.perMs : this.most
+    this.owed = Math.max(-this.most, this.owed - missing(Math.min(cost, atOnce), sinceMs, this.perMs))
   }
 
   left(now: number): number {

@@ -9,8 +9,12 @@ export interface Rate {
   readonly most: number
   /** Takes `cost`: 0 when it was taken; else nothing was taken, and it is the milliseconds until it could be; Infinity: never. */
   take(cost: number, now: number): number
-  /** Gives back what was taken and not used. */
-  give(cost: number, now: number): void
+  /**
+   * Gives back what was taken and not used. `takenAt` is the time for which it was taken: that of the take, or the one that was promised. As much comes
+   * back as would still be missing now: a window that has forgotten it returns nothing, and a bucket what has not been earned anew since. So a late
+   * cancel never adds to what a rate grants; it is at most as if nothing had been taken. A `takenAt` before the true one gives back less.
+   */
+  give(cost: number, takenAt: number, now: number): void
   /** What could be taken now at once; below 0 while a debt is paid off. */
   left(now: number): number
   /** Nobody would notice if it were forgotten and made anew. */
@@ -43,6 +47,13 @@ export function unitOf({ rate, per }: Pace): number {
 
 /** Rounding of one division: 100 ms at 10/s must be one whole token. Far below any cost that matters, and never given away twice. */
 export const GRAIN = 1e-9
+
+/** What of a cost that was taken `sinceMs` ago is missing for certain: what was earned since may be lost above the burst without it. */
+export function missing(cost: number, sinceMs: number, perMs: number): number {
+  const units = sinceMs > 0 ? cost - sinceMs * perMs : cost
+  // Also where either is no number: nothing comes back then.
+  return units > 0 ? units : 0
+}
 
 /** What is no cost (NaN, negative, a text) costs 1: a NaN among the tokens would let everything pass, for ever. */
 export function costOf(cost: unknown): number {

@@ -13,6 +13,8 @@ import { GRAIN, type Reservable } from './rate.ts'
 
 /** Takes that are told apart whatever their distance; and the distance, as a part of the window, at which all are. */
 const EXACT = 4096
+/** Of a time: some of the last digits of a double. */
+const ROUNDING = 4 * Number.EPSILON
 
 export class SlidingLog implements Reservable {
   readonly kind = 'slidingLog'
@@ -104,19 +106,34 @@ export class SlidingLog implements Reservable {
     this.head = 0
   }
 
-  /** From the newest on, since that is who changed his mind. */
-  give(cost: number, now: number): void {
+  /** From the take that it is in, while the window holds that. Later ones stay: they will be counted for longer. */
+  give(cost: number, takenAt: number, now: number): void {
     this.move(now)
-    for (let rest = cost; this.size > 0 && rest > 0; ) {
-      const last = this.slot(this.size - 1)
-      const back = Math.min(rest, this.costs[last]!)
-      rest -= back
-      this.sum -= back
-      this.costs[last]! -= back
-      if (this.costs[last]! > 0) break
-      this.size--
+    if (this.size === 0 || takenAt + this.windowMs <= this.at) return
+    const slot = this.slotAt(takenAt)
+    const back = Math.min(cost, this.costs[slot]!)
+    this.sum -= back
+    this.costs[slot]! -= back
+    while (this.size > 0 && this.costs[this.slot(this.size - 1)] === 0) this.size--
+    this.move(now)
+  }
+
+  /** The one at `time`; a promise is told as a distance, which may be a rounding off, and an earlier entry is forgotten earlier. */
+  private slotAt(time: number): number {
+    const slot = this.slot(this.search(time))
+    return this.times[slot] === time ? slot : this.slot(this.search(time - Math.abs(time) * ROUNDING))
+  }
+
+  /** The first entry at `time` or later, or the last one: it has taken in all that came after the one before it. */
+  private search(time: number): number {
+    let from = 0
+    let to = this.size - 1
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (this.times[this.slot(middle)]! < time) from = middle + 1
+      else to = middle
     }
-    this.move(now)
+    return from
   }
 
   left(now: number): number {

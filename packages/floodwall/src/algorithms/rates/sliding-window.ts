@@ -82,10 +82,12 @@ export class SlidingWindow implements Reservable {
     return waitMs
   }
 
-  /** What the last window counted stays: nobody knows any more what of it was whose. */
-  give(cost: number, now: number): void {
+  /** From the window that it was taken in; of one before the last nothing is counted any more. */
+  give(cost: number, takenAt: number, now: number): void {
     this.move(now)
-    this.current = Math.max(0, this.current - cost)
+    const index = windowIndex(Math.max(this.origin, takenAt), this.origin, this.windowMs)
+    if (index >= this.index) this.current = Math.max(0, this.current - cost)
+    else if (index === this.index - 1) this.previous = Math.max(0, this.previous - cost)
   }
 
   left(now: number): number {

@@ -8,13 +8,16 @@ import type { Reservable } from './rate.ts'
 // 1/s: promised are 0, 1 and 2 s. The first leaves: the place at 0 s is free while it is 0 s. The second leaves: who comes then is promised
 // 1 s, and who comes after him 3 s. The third leaves, the last: it is as if he had never come.
 //
-// Invariant: at the times that are promised, cancelled ones apart, no window grants more than the rate does; no promise becomes later.
+// Invariant: at the times that are promised, cancelled ones apart, no window grants more than the rate does; no promise becomes later. A question
+// takes the same time however many are promised.
+
+/** Free places that a question looks at, longest free first; those that are too small for all who come go when their time has come. */
+const LOOKS = 32
 
 /** A promise: `cost` at `at`. */
 export class Slot {
   readonly at: number
   /** @internal */ cost: number
-  /** @internal Its holder has left; somebody may have it. */ free = false
   /** @internal It can be cancelled once. */ open = true
   /** @internal */ previous: Slot | null = null
   /** @internal */ following: Slot | null = null
@@ -30,7 +33,8 @@ export class Slots {
   private readonly rate: Reservable
   private first: Slot | null = null
   private last: Slot | null = null
-  private frees = 0
+  /** Places that somebody may have. */
+  private readonly frees = new Set<Slot>()
 
   constructor(rate: Reservable) {
     this.rate = rate
@@ -39,7 +43,7 @@ export class Slots {
   /** A promise; or the milliseconds that it would have taken, above `atMostMs`. Infinity: never. */
   reserve(cost: number, now: number, atMostMs: number): Slot | number {
     this.pass(now)
-    const left = this.frees > 0 ? this.takeFree(cost, now + atMostMs) : undefined
+    const left = this.frees.size > 0 ? this.takeFree(cost, now + atMostMs) : undefined
     if (left !== undefined) return left
     const waitMs = this.rate.reserve(cost, now, atMostMs)
     if (waitMs > atMostMs || waitMs === Number.POSITIVE_INFINITY) return waitMs
@@ -50,31 +54,40 @@ export class Slots {
 
   /** Takes `cost` now, without a way back; or says false and takes nothing. */
   takes(cost: number, now: number): boolean {
-    if (this.frees === 0) return this.rate.take(cost, now) === 0
+    if (this.frees.size === 0) return this.rate.take(cost, now) === 0
     return typeof this.reserve(cost, now, 0) !== 'number'
   }
 
   /** What has come is no promise any more. */
   private pass(now: number): void {
     while (this.first !== null && this.first.at < now) {
-      if (this.first.free) this.frees--
+      this.frees.delete(this.first)
       this.unlink(this.first)
     }
   }
 
   private takeFree(cost: number, until: number): Slot | undefined {
-    for (let slot = this.first; slot !== null && slot.at <= until; slot = slot.following) {
-      if (!slot.free || slot.cost < cost) continue
-      const mine = new Slot(slot.at, cost)
-      this.link(mine, slot)
-      slot.cost -= cost
-      if (slot.cost === 0) {
-        this.frees--
-        this.unlink(slot)
-      }
-      return mine
+    const slot = this.freeFor(cost, until)
+    if (slot === undefined) return undefined
+    const mine = new Slot(slot.at, cost)
+    this.link(mine, slot)
+    slot.cost -= cost
+    if (slot.cost === 0) {
+      this.frees.delete(slot)
+      this.unlink(slot)
     }
-    return undefined
+    return mine
+  }
+
+  /** The earliest place of those looked at that has room for `cost`. */
+  private freeFor(cost: number, until: number): Slot | undefined {
+    let best: Slot | undefined
+    let looks = 0
+    for (const slot of this.frees) {
+      if (looks++ === LOOKS) break
+      if (slot.cost >= cost && slot.at <= (best?.at ?? until)) best = slot
+    }
+    return best
   }
 
   /** Not needed any more; the second time nothing happens. */
@@ -82,15 +95,13 @@ export class Slots {
     if (!slot.open) return
     slot.open = false
     this.pass(now)
-    if (this.first === null) return this.rate.give(slot.cost, now)
+    if (this.first === null) return this.rate.give(slot.cost, slot.at, now)
     // What has come, and others were promised something since: they do not come earlier for it.
     if (slot.at < now) return
-    slot.free = true
-    this.frees++
-    for (let { last } = this; last?.free === true; { last } = this) {
-      this.frees--
+    this.frees.add(slot)
+    for (let { last } = this; last !== null && this.frees.delete(last); { last } = this) {
       this.unlink(last)
-      this.rate.give(last.cost, now)
+      this.rate.give(last.cost, last.at, now)
     }
   }
 

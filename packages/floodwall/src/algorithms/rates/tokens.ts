@@ -1,4 +1,4 @@
-import { GRAIN, type Pace } from './rate.ts'
+import { GRAIN, missing, type Pace } from './rate.ts'
 
 // How many tokens are there now?
 //
@@ -12,7 +12,9 @@ export class Tokens {
   /** The burst. */
   most = 0
   /** @internal Below 0: promised, or owed. */ tokens: number
-  private at: number
+  /** @internal The newest time. */ at: number
+  /** Before this it earned at another rate. */
+  private since = Number.NEGATIVE_INFINITY
 
   constructor(pace: Pace, burst: number, now: number) {
     this.set(pace, burst)
@@ -28,7 +30,9 @@ export class Tokens {
   /** @internal Another pace from `now` on, same tokens: the time before it earned at the old one. */
   repace(pace: Pace, burst: number, now: number): void {
     this.earn(now)
+    const before = this.perMs
     this.set(pace, burst)
+    if (this.perMs !== before) this.since = this.at
     this.tokens = Math.min(this.tokens, burst)
   }
 
@@ -45,10 +49,11 @@ export class Tokens {
     return cost > this.most ? Number.POSITIVE_INFINITY : (cost - this.tokens) / this.perMs
   }
 
-  /** Gives back what was taken and not used. */
-  give(cost: number, now: number): void {
+  /** Gives back what was taken and not used. What was taken at another rate may have been earned since, however little this one earns. */
+  give(cost: number, takenAt: number, now: number): void {
     this.earn(now)
-    this.tokens = Math.min(this.most, this.tokens + cost)
+    if (takenAt < this.since) return
+    this.tokens = Math.min(this.most, this.tokens + missing(cost, this.at - takenAt, this.perMs))
   }
 
   /** @internal What was taken as `estimate` has cost `actual`. Never below minus one burst: one wild call must not silence its caller for ever. */

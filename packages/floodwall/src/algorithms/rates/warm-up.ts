@@ -1,4 +1,4 @@
-import { GRAIN, type Pace, type Reservable, unitOf } from './rate.ts'
+import { GRAIN, missing, type Pace, type Reservable, unitOf } from './rate.ts'
 
 // How often, if the target was idle and is cold?
 //
@@ -80,11 +80,17 @@ export class WarmUp implements Reservable {
     return goes ? 0 : waitMs
   }
 
-  /** The way back that he has gone; from warm there is none: whoever changes his mind there has not cooled anything. */
-  give(cost: number, now: number): void {
+  /**
+   * The way back that he has gone; from warm there is none: whoever changes his mind there has not cooled anything. Later, what he had to pay is not
+   * known any more, but for what it is when warm.
+   */
+  give(cost: number, takenAt: number, now: number): void {
     this.move(now)
+    if (cost === 0) return
+    const sinceMs = this.at - takenAt
     const cold = this.cold === 0 ? 0 : Math.min(this.way, this.cold + cost)
-    this.owedMs = Math.max(0, this.owedMs - this.priceMs(cost, cold))
+    const price = sinceMs > 0 ? cost * this.unitMs : this.priceMs(cost, cold)
+    this.owedMs = Math.max(0, this.owedMs - missing(price, sinceMs, 1))
     this.cold = cold
   }
 

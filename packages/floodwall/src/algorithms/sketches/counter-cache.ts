@@ -18,6 +18,8 @@ export interface CounterCache<K, V> {
   addIfAbsent(key: K, record: V): V | undefined
   /** Counts as a use. */
   get(key: K): V | undefined
+  /** The same, and counts as none. Who has no such method is asked by `get`. */
+  peek?(key: K): V | undefined
   /** True: it was there. */
   remove(key: K): boolean
   /** Counts as no use. */

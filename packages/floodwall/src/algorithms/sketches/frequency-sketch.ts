@@ -1,4 +1,5 @@
-import { type HashSeed, KeyHash, LONGEST_KEY } from '../keys/hash.ts'
+import type { HashSeed } from '../keys/hash.ts'
+import { RowHash } from './row-hash.ts'
 
 // How often was this value used lately, roughly, in a few bytes a value?
 //
@@ -23,42 +24,24 @@ export class FrequencySketch {
   private readonly counters: Uint8Array
   /** The same bytes, four at a time. */
   private readonly words: Uint32Array
-  private readonly mask: number
   private readonly sample: number
-  private readonly hash: KeyHash
+  private readonly rows: RowHash
   private uses = 0
 
   constructor(places: number, seed: HashSeed) {
-    let width = 4
-    while (width < places * WIDTH) width *= 2
-    this.counters = new Uint8Array(width * ROWS)
+    this.rows = new RowHash(places * WIDTH, seed)
+    this.counters = new Uint8Array(this.rows.width * ROWS)
     this.words = new Uint32Array(this.counters.buffer)
-    this.mask = width - 1
     this.sample = places * SAMPLE
-    this.hash = new KeyHash(seed)
-  }
-
-  /** The rows are one hash, mixed anew for each: the finaliser of MurmurHash3. */
-  private at(hash: number, row: number): number {
-    let h = (hash + Math.imul(row, 0x9e3779b9)) | 0
-    h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
-    h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
-    return row * (this.mask + 1) + ((h ^ (h >>> 16)) & this.mask)
-  }
-
-  private hashOf(value: unknown): number {
-    if (typeof value === 'number') return this.hash.ofNumber(value)
-    const text = typeof value === 'string' ? value : `${typeof value} ${String(value)}`
-    return this.hash.ofText(text.length > LONGEST_KEY ? text.slice(0, LONGEST_KEY) : text)
   }
 
   /** Counts a use. */
   add(value: unknown): void {
-    const hash = this.hashOf(value)
+    const hash = this.rows.of(value)
     const count = this.countOf(hash)
     if (count < MOST) {
       for (let row = 0; row < ROWS; row++) {
-        const i = this.at(hash, row)
+        const i = this.rows.cell(hash, row)
         if (this.counters[i] === count) this.counters[i] = count + 1
       }
     }
@@ -66,12 +49,12 @@ export class FrequencySketch {
   }
 
   count(value: unknown): number {
-    return this.countOf(this.hashOf(value))
+    return this.countOf(this.rows.of(value))
   }
 
   private countOf(hash: number): number {
     let least = MOST
-    for (let row = 0; row < ROWS; row++) least = Math.min(least, this.counters[this.at(hash, row)] as number)
+    for (let row = 0; row < ROWS; row++) least = Math.min(least, this.counters[this.rows.cell(hash, row)] as number)
     return least
   }
 

@@ -77,6 +77,10 @@ export abstract class RecordTable<K, V> implements CounterCache<K, V> {
     return entry.record
   }
 
+  peek(key: K): V | undefined {
+    return this.table.get(key)?.record
+  }
+
   remove(key: K): boolean {
     const entry = this.table.get(key)
     if (entry !== undefined) this.drop(entry)

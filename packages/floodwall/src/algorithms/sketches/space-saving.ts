@@ -1,3 +1,5 @@
+import { kept } from './text-copy.ts'
+
 // Which values come most often, in a handful of counters?
 //
 // Source: Space-Saving (Metwally, Agrawal and El Abbadi, "Efficient Computation of Frequent and Top-k Elements in Data Streams", 2005). A value that
@@ -25,7 +27,7 @@ export class SpaceSaving<V> {
     const { counts } = this
     const count = counts.get(value)
     if (count !== undefined) counts.set(value, count + 1)
-    else if (counts.size < this.most) counts.set(value, 1)
+    else if (counts.size < this.most) counts.set(kept(value), 1)
     else this.replace(value)
   }
 
@@ -38,7 +40,7 @@ export class SpaceSaving<V> {
       rarest = other
     }
     this.counts.delete(rarest as V)
-    this.counts.set(value, least + 1)
+    this.counts.set(kept(value), least + 1)
   }
 
   /** Most frequent first; of equals the one that came first. */

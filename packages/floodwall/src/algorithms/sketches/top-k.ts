@@ -2,6 +2,7 @@ import { KeyHash, LONGEST_KEY } from '../keys/hash.ts'
 import { milliseconds, wholeNumber } from '../stats/argument.ts'
 import { fade } from '../stats/fade.ts'
 import { HeavyKeeper } from './heavy-keeper.ts'
+import { kept } from './text-copy.ts'
 
 // Which keys came most often lately?
 //
@@ -53,7 +54,7 @@ class Item<K> {
   place: number
 
   constructor(key: K, count: number, place: number) {
-    this.key = key
+    this.key = kept(key)
     this.count = count
     this.place = place
   }
@@ -112,7 +113,7 @@ export class TopK<K extends SketchKey = SketchKey> {
     if (heap.length < this.k) {
       const item = new Item(key, count, heap.length)
       heap.push(item)
-      items.set(key, item)
+      items.set(item.key, item)
       this.rise(item)
       return true
     }
@@ -120,7 +121,7 @@ export class TopK<K extends SketchKey = SketchKey> {
     if (count <= least.count) return false
     items.delete(least.key)
     const item = new Item(key, count, 0)
-    items.set(key, item)
+    items.set(item.key, item)
     this.sink(item)
     return true
   }
