@@ -223,13 +223,25 @@ test('options that are wrong are told of when the listener is made', () => {
   )
 })
 
-test('a trust that throws is answered for, and heard of', async () => {
+test('a trust that throws trusts nobody, and the request goes on', async () => {
   const trust = () => {
     throw ERROR
   }
-  const { guard, collecting, heard: seen } = house(() => {}, { trust })
+  let within: number | undefined
+  const {
+    guard,
+    collecting,
+    heard: seen,
+  } = house(
+    (_request, response, call) => {
+      within = call.remainingMs
+      response.end('ok')
+    },
+    { trust },
+  )
   await using server = await serving(collecting)
-  expect((await ask({ port: server.port })).status).toBe(500)
-  await until(() => seen.length === 1)
-  expect([seen[0] === ERROR, guard.inspect()['running']]).toEqual([true, 0])
+  const headers = { 'x-floodwall-timeout-ms': '50' }
+  expect((await ask({ port: server.port, headers })).status).toBe(200)
+  await until(() => guard.inspect()['running'] === 0)
+  expect([within, seen]).toEqual([Number.POSITIVE_INFINITY, []])
 })

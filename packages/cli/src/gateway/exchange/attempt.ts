@@ -69,6 +69,7 @@ export class Attempt implements Rider {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller
+    this.exchange.clocks?.sent(this.call)
   }
 
   onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -202,8 +203,7 @@ export class Attempt implements Rider {
   /** The turn is over in which the head came. */
   tell(): void {
     if (this.state !== HEAD) return
-    // Streams end by themselves or by their idle limit, so the hold needs no limit of its own.
-    this.release = this.call.hold(Number.POSITIVE_INFINITY)
+    this.release = this.call.hold(Number.POSITIVE_INFINITY) // A stream has its idle limit.
     this.answer()
   }
 

@@ -1,5 +1,6 @@
 import { type Call, type Done, envOf, type Layer, type Next, type Policy, systemRuntime } from 'floodwall'
 import { DEFAULT_WORDS, type FirstByteTime } from '../config/first-byte-options.ts'
+import type { Upstream } from '../upstreams/upstream.ts'
 import type { Exchange } from './exchange.ts'
 import { limitOf, type Patient } from './patience.ts'
 
@@ -34,7 +35,8 @@ export class FirstByte {
 
   run(call: Call, next: Next, done: Done): void {
     if (this.limit === undefined) next(call, done)
-    else this.limit.run(call, next, done)
+    else if ((call.endpoint as Upstream).ready) this.limit.run(call, next, done)
+    else this.limit.runUnconnected(call, next, done)
   }
 
   /** The same time, so that it goes on counting. */

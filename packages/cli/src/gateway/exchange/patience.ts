@@ -35,12 +35,18 @@ export type Turn = 'client' | 'intake' | 'answer'
 /** What runs or stands still by whose turn it is. */
 interface Clock {
   turn(to: Turn): void
+  sent(call: Call, now: Turn): void
 }
 
 /** Those of one exchange. */
 export class Clocks {
   private running: readonly Clock[] = []
   private now: Turn = 'answer'
+
+  /** The request of `call` goes out now: its connection is there. */
+  sent(call: Call): void {
+    for (const clock of this.running) clock.sent(call, this.now)
+  }
 
   track(clock: Clock): void {
     this.running = [...this.running, clock]
@@ -74,7 +80,17 @@ export class Patient implements Policy {
   run(call: Call, next: Next, done: Done): void {
     const exchange = call.data as Exchange
     if (exchange.head.bodyBytes === 0 || this.isSent(exchange)) this.limit.run(call, next, done)
-    else new Running(this.limit, this.intake, call, exchange, done).run(next)
+    else new Running(this.limit, this.intake, call, exchange, done, false).run(next)
+  }
+
+  /**
+   * The same where a connection has to be made, or waited for, before anything can be sent: that is not the server's time to answer, and has a limit of
+   * its own (`limits.connect`).
+   */
+  runUnconnected(call: Call, next: Next, done: Done): void {
+    const exchange = call.data as Exchange
+    exchange.clocks ??= new Clocks()
+    new Running(this.limit, this.intake, call, exchange, done, true).run(next)
   }
 
   /** Nothing of the request has to be waited for. */
@@ -124,8 +140,11 @@ class Running implements Clock {
   private begun = false
   private over = false
   private holding = false
+  /** Nothing can be sent yet. */
+  private connecting: boolean
 
-  constructor(limit: Policy, intake: Policy, call: Call, exchange: Exchange, done: Done) {
+  constructor(limit: Policy, intake: Policy, call: Call, exchange: Exchange, done: Done, connecting: boolean) {
+    this.connecting = connecting
     this.limit = limit
     this.intake = intake
     this.call = call
@@ -139,7 +158,8 @@ class Running implements Clock {
   }
 
   run(next: Next): void {
-    this.turn('answer')
+    if (this.connecting) this.arm(this.intake)
+    else this.turn('answer')
     if (this.over) return
     this.begun = true
     this.exchange.clocks?.track(this)
@@ -151,8 +171,14 @@ class Running implements Clock {
     })
   }
 
+  sent(call: Call, now: Turn): void {
+    if (!this.connecting || call !== this.call) return
+    this.connecting = false
+    this.turn(now)
+  }
+
   turn(to: Turn): void {
-    if (this.over) return
+    if (this.over || this.connecting) return
     if (!this.once) this.hold()
     if (this.disarm === null && (this.once ? !this.exchange.incomplete : to !== 'client')) {
       this.arm(to === 'intake' ? this.intake : this.limit)

@@ -26,6 +26,8 @@ export interface BodyLimits {
 /** Smaller pieces are put together: who sends single bytes shall not take more memory than he sends. */
 const SMALL = 256
 const JOINED = 4096
+/** What a server that reads 10 MB a second has behind it in a quarter of the shortest time that it has to answer. */
+const TAIL_BYTES = 256 * 1024
 
 const empty = Buffer.alloc(0)
 
@@ -156,8 +158,8 @@ export class RequestBody {
     this.reader = null
     this.want(false)
     this.detach()
-    // All of it was handed over, or nobody wants the rest.
-    if (this.started) this.clocks.turn('answer')
+    // All of it was handed over, or nobody wants the rest. Of a long one the tail is still on its way: buffers of the system hold megabytes.
+    if (this.started) this.clocks.turn(this.length > TAIL_BYTES ? 'intake' : 'answer')
   }
 
   private drink(): void {

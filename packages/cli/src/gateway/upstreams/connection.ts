@@ -69,6 +69,10 @@ export class Connection {
     ;(this.client as EventEmitter).on('error', (error: unknown) => watcher.fault(error))
   }
 
+  get isOpen(): boolean {
+    return this.connected
+  }
+
   /** The server has begun to answer, if only with an interim answer or a part of a head. */
   get heard(): boolean {
     return this.interim?.seen === true

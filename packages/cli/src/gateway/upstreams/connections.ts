@@ -71,6 +71,11 @@ export class Connections implements Watcher {
     if (this.line.size > 0) process.nextTick(this.serve)
   }
 
+  /** The connection that would be used next is established. */
+  get ready(): boolean {
+    return this.idle[this.idle.length - 1]?.isOpen === true
+  }
+
   get waiting(): number {
     return this.line.size
   }

@@ -57,6 +57,11 @@ export class Upstream implements Endpoint {
     this.#connections.renew(limits, tls)
   }
 
+  /** A request would go out at once: a connection is kept for it. */
+  get ready(): boolean {
+    return this.#connections.ready
+  }
+
   /** An attempt begins; it ends with {@link ended}. */
   begun(): void {
     this.#active++
