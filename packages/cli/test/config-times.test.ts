@@ -1,29 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { type Config, configOf } from '../src/gateway/config/config.ts'
+import type { Config } from '../src/gateway/config/config.ts'
 import { crampedBy, descriptorsAllowed } from '../src/gateway/config/descriptors.ts'
-import { Misconfigured } from '../src/gateway/config/document.ts'
 import { run } from './support/child.ts'
 import { configFile, startGateway } from './support/gateway.ts'
 import { startOrigin } from './support/origin.ts'
+import { faultsOf, read } from './support/settings.ts'
 import { until } from './support/until.ts'
 
 // Settings that are right and should be known all the same, and times that are too long.
 
 const upstreams = ['http://127.0.0.1:3000']
-
-function read(settings: object): Config {
-  return configOf({ config: configFile(JSON.stringify({ upstreams, ...settings })) })
-}
-
-function faultsOf(settings: object): string[] {
-  try {
-    read(settings)
-  } catch (error) {
-    if (error instanceof Misconfigured) return error.faults.map(({ text }) => text)
-    throw error
-  }
-  return []
-}
 
 const optionsOf = ({ routes, clusters }: Config): object[] =>
   [...(routes[0]?.layers ?? []), ...(clusters[0]?.each ?? [])].map(({ options }) => options)

@@ -1,27 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { type Config, configOf } from '../src/gateway/config/config.ts'
-import { Misconfigured } from '../src/gateway/config/document.ts'
+import { configOf } from '../src/gateway/config/config.ts'
 import { run } from './support/child.ts'
 import { configFile } from './support/gateway.ts'
+import { faultsOf, read } from './support/settings.ts'
 
 // Who says how long a server may take to the first byte of its answer, and how long that may be.
 
 const upstreams = ['http://127.0.0.1:3000']
 const layer = (after: string): object => ({ kind: 'timeout', after })
-
-function read(settings: object): Config {
-  return configOf({ config: configFile(JSON.stringify({ upstreams, ...settings })) })
-}
-
-function faultsOf(settings: object): string[] {
-  try {
-    read(settings)
-  } catch (error) {
-    if (error instanceof Misconfigured) return error.faults.map(({ text }) => text)
-    throw error
-  }
-  return []
-}
 
 const timeOf = (settings: object): object | undefined => read(settings).routes[0]?.timeout
 

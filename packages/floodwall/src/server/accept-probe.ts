@@ -80,7 +80,8 @@ export class AcceptProbe {
    */
   isOlder(socket: Socket): boolean {
     const turn = this.takenIn.get(socket)
-    return turn !== undefined && this.loop.turns() - turn > 1
+    // Not known: it was taken before we looked on, or speaks TLS, whose greetings take turns after it was taken.
+    return turn === undefined || this.loop.turns() - turn > 1
   }
 
   /** Whether `socket` is a question of ours, at the end where it was taken. */

@@ -1,27 +1,14 @@
-import { EventEmitter, once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { EventEmitter } from 'node:events'
+import type { RequestListener } from 'node:http'
 import { bulkhead, pipeline, timeout } from 'floodwall'
 import { callOf, type HttpOptions, type Listener, protect } from 'floodwall/http'
 import { describe, expect, test } from 'vitest'
 import { leftIn, NOTHING } from '../core/fate.ts'
 import { ask, asking, until } from './client.ts'
 import { heard } from './frameworks.ts'
+import { serving } from './serving.ts'
 
 // What is node:http's own: who hears of a listener that threw.
-
-async function serving(listener: RequestListener) {
-  const server = createServer(listener)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-}
 
 function house(listener: Listener, options?: HttpOptions) {
   const p = pipeline('door', [bulkhead({ slots: 1 }), timeout({ after: '1s' })])

@@ -1,7 +1,5 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { bulkhead, type Pipeline, pipeline } from 'floodwall'
 import * as forExpress from 'floodwall/express'
 import { type HttpOptions, type Listener, protect } from 'floodwall/http'
@@ -10,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { leftIn } from '../core/fate.ts'
 import { ask, asking, until } from './client.ts'
 import { frameworks } from './frameworks.ts'
+import { serving } from './serving.ts'
 
 // The client has left, and the handler goes on, as most do: the outcome is told at once, the slot comes back when the work has ended.
 
@@ -66,20 +65,6 @@ describe.each(frameworks)('%s', (_, start) => {
     expect(server.guard.inspect()).toMatchObject({ running: 0, abandoned: 0, lapsed: 1 })
   })
 })
-
-/** A server around `listener`, with the guard to look into. */
-async function serving(listener: RequestListener) {
-  const server = createServer(listener)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-}
 
 interface App {
   (request: IncomingMessage, response: ServerResponse): void

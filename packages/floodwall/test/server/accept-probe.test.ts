@@ -56,6 +56,12 @@ describe('how long connections wait to be taken', () => {
     expect(h.waited()).toBe(0)
   })
 
+  test('a connection that nobody saw being taken has not waited here: it is older, or speaks TLS', async () => {
+    await using h = await probed(1, 20)
+    h.pass(300)
+    expect([h.waited(), h.probe.isOlder(new Socket())]).toEqual([300, true])
+  })
+
   test('what it took counts until the queue has been empty: turns that took nobody, or a loop that slept', async () => {
     for (const empty of ['turns', 'sleep'] as const) {
       await using h = await probed(1, 20)

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bbr, bulkhead, type Gate, gate, type Layer, pipeline, Rejection, rateLimit } from 'floodwall'
@@ -12,6 +11,7 @@ import { BUSY, SIGNALS } from '../../src/algorithms/admission/pressure.ts'
 import { Answers } from '../../src/server/answers.ts'
 import { ask, oneConnection, raw, until } from '../adapters/client.ts'
 import { frameworks } from '../adapters/frameworks.ts'
+import { serving } from '../adapters/serving.ts'
 import { leftIn, NOTHING } from '../core/fate.ts'
 
 // What callers hear of an overloaded server, and what becomes of what they had sent.
@@ -34,20 +34,6 @@ class Closed implements Gate {
   }
   inspect() {
     return { kind: this.kind, asked: this.asked }
-  }
-}
-
-async function serving(listener: RequestListener) {
-  const server = createServer(listener)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return {
-    server,
-    port: (server.address() as AddressInfo).port,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
   }
 }
 
