@@ -63,7 +63,10 @@ export async function cpuRatio({ name, bare, contender }, { node, floodwall, rou
 
 /** CPU seconds of a request, and the share that was refused: nobody should be. */
 async function load({ port, server }, node, answers) {
-  const phase = { name: 'hello', connections: CONNECTIONS, settleMs: 100, measureMs: MOST_SECONDS * 1000, answers }
+  const phase = {
+    ...{ name: 'hello', connections: CONNECTIONS, settleMs: 100, measureMs: MOST_SECONDS * 1000, answers },
+    awake: true,
+  }
   const { phases } = await generate(server, port, { most: CONNECTIONS, phases: [phase] }, node)
   const [{ good, late, refused, cpuSeconds }] = phases
   const all = good + late + refused

@@ -1,5 +1,5 @@
 import type { Call } from './call.ts'
-import type { Init, Work } from './init.ts'
+import type { Init, Run } from './init.ts'
 import type { Done } from './policy.ts'
 
 // On whose behalf is this call made, when nobody passes the call along?
@@ -12,7 +12,7 @@ export interface AmbientStore {
   /** The call in whose work we are. */
   current(): Call | undefined
   /** `work(call, done)`, with `call` the current one in all that it does. */
-  run(call: Call, work: Work, done: Done | undefined): unknown
+  run(call: Call, work: Run, done: Done | undefined): unknown
 }
 
 /** The switch of a runtime: a box, so that pipelines which exist already hear of it. */

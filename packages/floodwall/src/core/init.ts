@@ -5,6 +5,7 @@ import type { Detachments } from './detachments.ts'
 import type { Classify } from './outcome.ts'
 import type { Done } from './policy.ts'
 import type { Env } from './runtime.ts'
+import type { Task } from './step.ts'
 
 /** Who goes first under overload; inherited by every call made on behalf of this one. The default for production is `critical`. */
 export type Criticality = 'criticalPlus' | 'critical' | 'sheddablePlus' | 'sheddable'
@@ -75,4 +76,7 @@ export interface Host {
 }
 
 /** Work as a function of the call, or as callbacks (`start`). @internal */
-export type Work = (call: Call, done: Done) => unknown
+export type Run = (call: Call, done: Done) => unknown
+
+/** The same, or as an object. @internal */
+export type Work = Run | Task

@@ -1,8 +1,8 @@
 import type { Call } from './call.ts'
-import { NOTHING } from './init.ts'
+import { NOTHING, type Run } from './init.ts'
 import { answered, failed, type Outcome, traced, type Verdict, verdictByDefault } from './outcome.ts'
 import type { Done, Next } from './policy.ts'
-import type { Step } from './step.ts'
+import type { Step, Task } from './step.ts'
 
 // The innermost step: runs the work and stamps the verdict. The only place where a stranger's code is called, so the only try/catch.
 
@@ -14,7 +14,8 @@ export const leaf: Step = (call, sink) => {
   let result: unknown
   try {
     const { on } = call.host.ambient
-    result = on === null ? (call.work as (call: Call) => unknown)(call) : on.run(call, call.work, undefined)
+    const work = call.work as Run
+    result = on === null ? (work as (call: Call) => unknown)(call) : on.run(call, work, undefined)
     if (isNative(result)) return finishWith(call, result)
     // Reading `then` runs a stranger's getter, which may throw: inside the try.
     if (isThenable(result)) return finishWith(call, Promise.resolve(result))
@@ -44,21 +45,34 @@ function finish(call: Call, ok: boolean, value: unknown): void {
 }
 
 function runCallbacks(call: Call): void {
+  const { work } = call
+  if (typeof work !== 'function') return runTask(call, work)
   let open = true
   const answer: Done = (outcome) => {
     if (!open) return
     open = false
-    const sink = call.take()
-    const isTraced = call.end(undefined)
-    if (sink !== null) sink.settle(isTraced ? judgeTraced(call, outcome) : outcome)
+    finishTask(call, outcome)
   }
   try {
     const { on } = call.host.ambient
-    if (on === null) (call.work as Next)(call, answer)
-    else on.run(call, call.work, answer)
+    if (on === null) (work as Next)(call, answer)
+    else on.run(call, work, answer)
   } catch (error) {
     answer(judge(call, false, error))
   }
+}
+
+function runTask(call: Call, task: Task): void {
+  const { on } = call.host.ambient
+  if (on === null) task.run(call)
+  else on.run(call, (inner) => task.run(inner), undefined)
+}
+
+/** The end of a {@link Task}'s run under `call`: to be called once for each. */
+export function finishTask(call: Call, outcome: Outcome<unknown>): void {
+  const sink = call.take()
+  const isTraced = call.end(undefined)
+  if (sink !== null) sink.settle(isTraced ? judgeTraced(call, outcome) : outcome)
 }
 
 /**

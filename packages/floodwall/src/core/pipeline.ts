@@ -9,7 +9,7 @@ import type { Duration } from './duration.ts'
 import { tie, tied } from './edge.ts'
 import { type FloodEvent, type Listener, Listeners } from './event.ts'
 import { type Permit, type Refuser, Rejection, type Snapshot } from './gate.ts'
-import { type Criticality, type Host, type Init, NOTHING, type Work } from './init.ts'
+import { type Criticality, type Host, type Init, NOTHING, type Run } from './init.ts'
 import { type Layer, showOptions } from './layer.ts'
 import { isNative, isThenable, judgeTraced, leaf, verdictOf } from './leaf.ts'
 import { answered, type Classify, type Outcome, refused, verdictByDefault } from './outcome.ts'
@@ -18,7 +18,7 @@ import { Promised, ready, rejectSoon } from './promised.ts'
 import { Refusals } from './refusals.ts'
 import { type Env, envOf, type Runtime, type Shared } from './runtime.ts'
 import { parse, spanOrZero } from './schema.ts'
-import { Answer, type Sink } from './step.ts'
+import { Answer, type Sink, type Task } from './step.ts'
 import { systemRuntime } from './system.ts'
 
 /** What a pipeline may be told besides its layers. */
@@ -119,17 +119,17 @@ export class Pipeline {
 
   /** The same without promises: `work(call, done)` answers by calling `done` once; `done` here gets the outcome once. */
   start(work: Next, done: Done, init: Init = NOTHING): void {
-    this.enter(work, done, init)
-  }
-
-  /** @internal The same, with the call in hand: an edge cancels it when its caller leaves, wherever it is. */
-  enter(work: Next, done: Done, init: Init): Call {
-    const call = this.make(work, true, init)
     const answer = new Answer((outcome) => {
       this.count(outcome)
       done(outcome)
     })
-    this.run(call, answer)
+    this.run(this.make(work, true, init), answer)
+  }
+
+  /** @internal The same for work that counts its outcome itself, with the call in hand: an edge cancels it when its caller leaves, wherever it is. */
+  enter(task: Task, init: Init): Call {
+    const call = this.make(task, true, init)
+    this.run(call, task)
     return call
   }
 
@@ -204,7 +204,7 @@ export class Pipeline {
     this.listeners.clear()
   }
 
-  private make(work: Work, callbacks: boolean, init: Init): Call {
+  private make(work: Run | Task, callbacks: boolean, init: Init): Call {
     const { on } = this.host.ambient
     return new Call(this.host, work, callbacks, on === null ? init : onBehalf(init, on))
   }
@@ -232,7 +232,7 @@ export class Pipeline {
     let result: unknown
     try {
       const { on } = this.host.ambient
-      result = on === null ? (call.work as (call: Call) => unknown)(call) : on.run(call, call.work, undefined)
+      result = on === null ? (call.work as (call: Call) => unknown)(call) : on.run(call, call.work as Run, undefined)
       if (!isNative(result)) {
         if (isThenable(result)) result = Promise.resolve(result)
         else {

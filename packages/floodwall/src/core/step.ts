@@ -15,6 +15,15 @@ export interface Sink {
   succeed(value: unknown): void
 }
 
+/**
+ * Work that is an object, and hears its own outcome: what an edge has for each request it has anyway, and a closure for each of its ways would cost more than
+ * the layers (measured: a fresh function costs 30 ns at its first call alone).
+ */
+export interface Task extends Sink {
+  /** Runs under `call`, and says once how that ended, by `finishTask`. Never throws. Called again where a layer repeats. */
+  run(call: Call): void
+}
+
 /** A step: runs the call, and settles `sink` exactly once. Never throws. */
 export type Step = (call: Call, sink: Sink) => void
 

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Ambient, AmbientStore } from '../core/ambient.ts'
 import type { Call } from '../core/call.ts'
-import type { Work } from '../core/init.ts'
+import type { Run } from '../core/init.ts'
 import type { Done } from '../core/policy.ts'
 import { systemRuntime } from '../core/system.ts'
 
@@ -18,7 +18,7 @@ class LocalStore implements AmbientStore {
     return this.storage.getStore()
   }
 
-  run(call: Call, work: Work, done: Done | undefined): unknown {
+  run(call: Call, work: Run, done: Done | undefined): unknown {
     return this.storage.run(call, work, call, done as Done)
   }
 }

@@ -8,14 +8,14 @@ export type AnyRequest = IncomingMessage | { readonly raw: IncomingMessage }
 
 /** What is known of a request that was let in. */
 export interface Admitted {
-  readonly call: Call
+  readonly call: Call | null
   /** What its handler failed with, although a status is all that is written of it. */
   failure: { readonly error: unknown } | null
 }
 
 /** The call in which a request is handled: its signal, the time that is left. Undefined before it was let in, and where nothing protects. */
 export function callOf(request: AnyRequest): Call | undefined {
-  return admitted(request)?.call
+  return admitted(request)?.call ?? undefined
 }
 
 /** @internal */
@@ -25,8 +25,6 @@ export function admitted(request: AnyRequest): Admitted | undefined {
 }
 
 /** @internal */
-export function admit(request: IncomingMessage, call: Call): Admitted {
-  const known: Admitted = { call, failure: null }
+export function admit(request: IncomingMessage, known: Admitted): void {
   ;(request as { [VISIT]?: Admitted })[VISIT] = known
-  return known
 }

@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { isStream } from './answering.ts'
 import { FRESH, UNKNOWN } from './queue-delay.ts'
 
 // Who hears that a client has left?
@@ -8,8 +10,10 @@ import { FRESH, UNKNOWN } from './queue-delay.ts'
 
 /** Somebody who waits for an answer over a connection. */
 export interface Waiting {
-  /** The connection is gone. */
+  /** The connection is gone, or the answer is over. */
   lost(): void
+  /** The answer is over. */
+  readonly isOver: boolean
 }
 
 /** What is known of one connection. */
@@ -26,9 +30,22 @@ export class Connection {
   private only: Waiting | null = null
   private readonly others = new Set<Waiting>()
 
-  constructor(socket: Socket, trusted: boolean, criticalPlus: boolean) {
+  /** Whose it is: each edge knows something else of it. */
+  readonly owner: object
+  /** The same of another edge. */
+  readonly next: Connection | null
+
+  constructor(
+    socket: Socket,
+    trusted: boolean,
+    criticalPlus: boolean,
+    owner: object = socket,
+    next: Connection | null = null,
+  ) {
     this.trusted = trusted
     this.criticalPlus = criticalPlus
+    this.owner = owner
+    this.next = next
     // What TLS says before a request, and streams of one session, take turns that nobody counts.
     this.answeredAt = 'encrypted' in socket ? UNKNOWN : FRESH
     socket.once('close', () => {
@@ -44,6 +61,8 @@ export class Connection {
 
   add(one: Waiting): void {
     this.fresh = false
+    // Somebody has ended its answer past the methods that we listen at.
+    if (this.only?.isOver === true) this.only.lost()
     if (this.only === null) this.only = one
     else this.others.add(one)
   }
@@ -54,11 +73,17 @@ export class Connection {
   }
 }
 
+const LAST: unique symbol = Symbol('floodwall.connection') as never
+
+/** A socket, and what edges know of it: a weak map costs every request a search, and the collector much more. */
+interface Kept {
+  [LAST]?: Connection
+}
+
 /** The connections over which a server is asked. */
 export class Connections {
   private readonly trusted: (address: string | undefined) => boolean
   private readonly criticalPlus: (address: string | undefined) => boolean
-  private readonly bySocket = new WeakMap<Socket, Connection>()
 
   constructor(
     trusted: (address: string | undefined) => boolean,
@@ -68,14 +93,22 @@ export class Connections {
     this.criticalPlus = criticalPlus
   }
 
-  of(socket: Socket): Connection {
-    let connection = this.bySocket.get(socket)
-    if (connection === undefined) {
-      const { remoteAddress } = socket
-      const trusted = this.trusted(remoteAddress)
-      connection = new Connection(socket, trusted, trusted && this.criticalPlus(remoteAddress))
-      this.bySocket.set(socket, connection)
-    }
+  of(request: IncomingMessage): Connection {
+    const { socket } = request
+    // What a stream of HTTP/2 shows as its socket is itself.
+    if (isStream(request)) return this.meet(socket, null)
+    const kept = socket as Kept
+    const last = kept[LAST] ?? null
+    for (let known = last; known !== null; known = known.next) if (known.owner === this) return known
+    const connection = this.meet(socket, last)
+    kept[LAST] = connection
     return connection
+  }
+
+  private meet(socket: Socket, next: Connection | null): Connection {
+    const { remoteAddress } = socket
+    const trusted = this.trusted(remoteAddress)
+    const criticalPlus = trusted && this.criticalPlus(remoteAddress)
+    return new Connection(socket, trusted, criticalPlus, this, next)
   }
 }

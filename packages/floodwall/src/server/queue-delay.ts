@@ -76,10 +76,9 @@ export class QueueDelay {
 
   /**
    * How long a request has waited that is met now, in milliseconds. `since`: when its connection was last answered; `FRESH`: it is the first of its connection;
-   * `UNKNOWN`: others of its connection are not answered yet. `unacceptedMs`: how long its connection waited to be accepted.
+   * `UNKNOWN`: others of its connection are not answered yet. `unacceptedMs`: how long its connection waited to be accepted; `now`: when it is met.
    */
-  waited(since: number, unacceptedMs = 0): number {
-    const now = this.runtime.precise()
+  waited(since: number, unacceptedMs = 0, now: number = this.runtime.precise()): number {
     if (!this.met) this.meet(now)
     let { from, to } = this
     let at = AGAIN

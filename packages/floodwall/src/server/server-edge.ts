@@ -127,12 +127,12 @@ export class ServerEdge<R = IncomingMessage> implements Door {
   serve(request: IncomingMessage, response: ServerResponse, said: R, handling: Handling): void {
     // It left while somebody before us was busy with it.
     if (response.destroyed || request.socket.destroyed) return handling.over?.()
-    const connection = this.connections.of(request.socket)
+    const connection = this.connections.of(request)
     const { settings, signals, intake } = this
-    const at = intake === undefined ? 0 : this.precise()
+    const at = this.precise()
     const { fresh } = connection
     const unacceptedMs = intake !== undefined && fresh ? intake.waitedMs(request.socket, at) : 0
-    const waitedMs = signals.queueDelay.waited(connection.since, unacceptedMs)
+    const waitedMs = signals.queueDelay.waited(connection.since, unacceptedMs, at)
     signals.touch()
     const inbound = connection.trusted
       ? readInbound((name) => request.headers[name], {
@@ -217,7 +217,7 @@ export class ServerEdge<R = IncomingMessage> implements Door {
    */
   answerOfError(error: unknown, request: AnyRequest): ErrorAnswer | undefined {
     const known = admitted(request)
-    const answer = this.answers.ofError(known?.call, error)
+    const answer = this.answers.ofError(known?.call ?? undefined, error)
     if (answer !== undefined && known !== undefined) known.failure = { error }
     return answer
   }

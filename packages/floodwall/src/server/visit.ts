@@ -2,24 +2,27 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call } from '../core/call.ts'
 import { forgetMadeGood } from '../core/exhausted.ts'
 import { type Init, NOTHING } from '../core/init.ts'
-import { isThenable, judge } from '../core/leaf.ts'
+import { finishTask, isThenable, judge } from '../core/leaf.ts'
 import { answered, failed, type Outcome, type Verdict } from '../core/outcome.ts'
 import type { Pipeline } from '../core/pipeline.ts'
-import type { Done } from '../core/policy.ts'
+import type { Task } from '../core/step.ts'
 import type { ErrorAnswer } from '../wire/error-body.ts'
 import { names } from '../wire/names.ts'
 import type { Abandoned } from './abandoned.ts'
+import { Answering, isStream } from './answering.ts'
 import { writeAnswer } from './answers.ts'
 import { type Admitted, admit } from './call-of.ts'
 import { carry } from './carry.ts'
+import { clientLeft, isEcho } from './client-left.ts'
 import type { Connection, Waiting } from './connections.ts'
 import { silence } from './silence.ts'
 
 // One request, from its head to the end of its answer.
 //
 // The head of the answer is the outcome: its status is the verdict, and no deadline cuts it off any more. The end of the response is the end
-// of the work, which has its slot until then: `close` and not `finish`, since a client that leaves lets no response finish. Where the client
-// has left and the handler goes on, its own end is: its promise has settled, or it ends an answer that goes nowhere.
+// of the work, which has its slot until then: an answer that was said in one and has gone to the kernel whole is over; else it is over with
+// `close`, and not `finish`, since a client that leaves lets no response finish. Where the client has left and the handler goes on, its own end
+// is: its promise has settled, or it ends an answer that goes nowhere.
 //
 // Invariant: the handler runs at most once; its work ends exactly once; the client is answered by one of the two, it or us; and then `over`
 // is called, once.
@@ -52,20 +55,20 @@ export interface Door {
   left(): void
 }
 
-export class Visit implements Waiting {
+export class Visit extends Answering implements Waiting, Task, Admitted {
+  /** The attempt in which the handler runs. */
+  call: Call | null = null
+  /** What the handler failed with, although a status is all that is written of it. */
+  failure: { readonly error: unknown } | null = null
   private readonly door: Door
-  private readonly request: IncomingMessage
-  private readonly response: ServerResponse
   private readonly connection: Connection
   private readonly handling: Handling
+  private pipeline: Pipeline | null = null
   private init: Init = NOTHING
   /** As it was begun: a cancel of it comes to whatever waits. */
   private root: Call | null = null
-  /** The attempt in which the handler runs. */
-  private call: Call | null = null
-  /** Ends the work, until it has ended or the head of its answer is sent. */
-  private done: Done | null = null
-  private answeredBy: 'nobody' | 'handler' | 'us' = 'nobody'
+  /** The work has not ended yet, nor has the head of its answer been sent. */
+  private working = false
   /** The body of the answer has the slot. */
   private holds = false
   /** What the handler gave us to tell when it has ended. */
@@ -77,13 +80,13 @@ export class Visit implements Waiting {
   private over = false
 
   constructor(door: Door, request: IncomingMessage, response: ServerResponse, at: Connection, handling: Handling) {
+    super(request, response)
     this.door = door
-    this.request = request
-    this.response = response
     this.connection = at
     this.handling = handling
     at.add(this)
-    response.on('close', this.lost)
+    // The connection outlives its streams, and says nothing of them.
+    if (isStream(request)) this.listen()
   }
 
   /** It was refused before its handler ran. */
@@ -93,7 +96,8 @@ export class Visit implements Waiting {
 
   begin(pipeline: Pipeline, init: Init): void {
     this.init = init
-    this.root = pipeline.enter(this.work, this.settle, init)
+    this.pipeline = pipeline
+    this.root = pipeline.enter(this, init)
   }
 
   /** Says no, whoever asks. */
@@ -103,6 +107,7 @@ export class Visit implements Waiting {
     this.tellLevel()
     if (this.handling.refuse === undefined) writeAnswer(this.response, answer)
     else this.handling.refuse(answer)
+    this.lostOrListen()
   }
 
   private tellLevel(): void {
@@ -112,13 +117,15 @@ export class Visit implements Waiting {
     if (level !== undefined) response.setHeader(names.level, level)
   }
 
-  private readonly work = (call: Call, done: Done): void => {
+  /** @internal */
+  run(call: Call): void {
     // Somebody repeats or races: a request is read once and answered once.
-    if (this.call !== null) return done(failed(new Error('a request is handled once'), 'ignored', false, 0, true))
+    if (this.call !== null)
+      return finishTask(call, failed(new Error('a request is handled once'), 'ignored', false, 0, true))
     this.call = call
-    this.done = done
-    const known = admit(this.request, call)
-    this.hearHead(call, known)
+    this.working = true
+    admit(this.request, this)
+    this.overhear()
     const { ambient } = call.host
     if (ambient.on !== null) carry(this.request, call, ambient)
     let result: unknown
@@ -135,17 +142,18 @@ export class Visit implements Waiting {
     )
   }
 
-  /** Node writes every head through `writeHead`, the implicit ones as well. */
-  private hearHead(call: Call, known: Admitted): void {
-    const { response } = this
-    const { writeHead } = response
-    response.writeHead = (...args: unknown[]): ServerResponse => {
-      this.tellLevel()
-      this.door.tellLimits(response, call, args[0])
-      if (this.answeredBy === 'nobody') this.tellSpent(call, args[0])
-      const result: ServerResponse = Reflect.apply(writeHead, response, args)
-      if (this.answeredBy === 'nobody') this.head(call, known)
-      return result
+  protected override beforeHead(status: unknown): void {
+    const call = this.call as Call
+    this.tellLevel()
+    this.door.tellLimits(this.response, call, status)
+    if (this.answeredBy === 'nobody') this.tellSpent(call, status)
+  }
+
+  protected override allIsOut(): void {
+    try {
+      if (this.working) this.end(this.outcomeOfHead())
+    } finally {
+      this.lost()
     }
   }
 
@@ -160,15 +168,20 @@ export class Visit implements Waiting {
     response.setHeader(names.retry, 'no')
   }
 
-  private head(call: Call, { failure }: Admitted): void {
-    this.answeredBy = 'handler'
-    if (this.done === null) return
+  protected override headIsOut(): void {
+    this.listen()
+    if (!this.working) return
     this.holds = true
     // Before the outcome: the slot goes to the body, and is not free in between.
-    call.begin()
-    // What the handler failed with says more than what was made of it: a refusal further in is no overload here.
-    if (failure !== null) this.end(judge(call, false, failure.error))
-    else this.end(answered(undefined, verdictOf(this.response.statusCode), 0, true))
+    this.call?.begin()
+    this.end(this.outcomeOfHead())
+  }
+
+  /** What the handler failed with says more than what was made of it: a refusal further in is no overload here. */
+  private outcomeOfHead(): Outcome<unknown> {
+    const { failure, call, response } = this
+    if (failure !== null) return judge(call as Call, false, failure.error)
+    return answered(undefined, verdictOf(response.statusCode), 0, true)
   }
 
   /** The handler says that it has ended: that matters when it was not waited for. Its answer may still be to come, through a callback. */
@@ -189,7 +202,7 @@ export class Visit implements Waiting {
 
   private threw(error: unknown): void {
     const call = this.call as Call
-    if (this.done !== null && this.answeredBy === 'nobody') {
+    if (this.working && this.answeredBy === 'nobody') {
       this.thrown = { error }
       forgetMadeGood(call, error)
       return this.end(judge(call, false, error))
@@ -201,19 +214,25 @@ export class Visit implements Waiting {
 
   /** The work has ended, or the head of its answer is sent. */
   private end(outcome: Outcome<unknown>): void {
-    const { done, letGo } = this
-    this.done = null
+    const { working, letGo } = this
+    this.working = false
     this.letGo = null
     letGo?.()
-    done?.(outcome)
+    if (working) finishTask(this.call as Call, outcome)
     if (!this.closed) return
     if (this.holds) this.call?.end(undefined)
     this.holds = false
     this.leave()
   }
 
-  /** What became of the call, once. */
-  private readonly settle = (outcome: Outcome<unknown>): void => {
+  /** @internal */
+  succeed(value: unknown): void {
+    this.settle(answered(value))
+  }
+
+  /** @internal What became of the call, once. */
+  settle(outcome: Outcome<unknown>): void {
+    this.pipeline?.count(outcome)
     if (this.answeredBy !== 'nobody' || this.closed) return
     const { call, thrown } = this
     if (call !== null && thrown !== null && this.handling.threw !== undefined) {
@@ -223,14 +242,16 @@ export class Visit implements Waiting {
     if (call === null) return this.refuse(answer)
     this.answeredBy = 'us'
     writeAnswer(this.response, answer)
-    if (this.done === null) return
-    const ended = () => this.ended()
-    this.letGo = this.door.abandoned.byTime(call.host.env, ended)
-    silence(this.response, ended)
+    if (this.working) {
+      const ended = () => this.ended()
+      this.letGo = this.door.abandoned.byTime(call.host.env, ended)
+      silence(this.response, ended)
+    }
+    this.lostOrListen()
   }
 
   /** The response is over, whole or cut off, or the connection is. */
-  readonly lost = (): void => {
+  override lost(): void {
     if (this.closed) return
     this.closed = true
     this.connection.delete(this)
@@ -248,7 +269,7 @@ export class Visit implements Waiting {
     const { call, holds } = this
     const promised = this.promise === 'pending'
     // What streams and has promised nothing mostly listens to its connection, and ends nothing. What had promised to end, has.
-    const goesOn = promised ? holds || this.done !== null : this.promise === 'none' && this.done !== null
+    const goesOn = promised ? holds || this.working : this.promise === 'none' && this.working
     if (call !== null && goesOn) {
       this.answeredBy = 'us'
       // First, since it may end while it hears that it is to stop.
@@ -274,20 +295,4 @@ const FIRST_FAULT = 500
 function verdictOf(status: number): Verdict {
   if (status === 429 || status === 503) return 'overload'
   return status >= FIRST_FAULT ? 'failure' : 'success'
-}
-
-function clientLeft(): Error {
-  const error = new Error('the client left before it was answered')
-  error.name = 'AbortError'
-  return error
-}
-
-/** `error` is what became of the end of `call`. */
-function isEcho(call: Call, error: unknown): boolean {
-  if (!call.cancelled) return false
-  const { reason } = call.signal
-  if (error === reason) return true
-  if (typeof error !== 'object' || error === null) return false
-  const { name, cause } = error as { name?: unknown; cause?: unknown }
-  return name === 'AbortError' || cause === reason
 }

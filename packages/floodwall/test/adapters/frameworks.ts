@@ -69,9 +69,9 @@ const http: Start = (pipeline, handler, options = {}) => {
   return running(server, guard, errors)
 }
 
-/** What Node hears of: the promise that an async listener returns. */
-export function heard(guard: forHttp.Protected, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  return guard(request, response) as unknown as Promise<void>
+/** What Node hears of: the promise that is returned where a listener may yet throw. */
+export async function heard(guard: forHttp.Protected, request: IncomingMessage, response: ServerResponse) {
+  await (guard(request, response) as unknown as Promise<void> | undefined)
 }
 
 function send(response: ServerResponse, { status = 200, headers = {}, body = '' }: Reply): void {

@@ -32,8 +32,6 @@ interface House {
   readonly onError: HttpOptions['onError']
 }
 
-const NOTHING_TO_HEAR: Promise<void> = Promise.resolve()
-
 /** One request: runs the listener, and keeps what it threw until the response is over. */
 class Hearing implements Handling {
   private readonly house: House
@@ -83,8 +81,8 @@ class Hearing implements Handling {
   }
 
   /** Resolves when the response is over, and rejects with what the listener threw; a promise of its own only where that may be something. */
-  get heard(): Promise<void> {
-    if (this.silent && this.thrown === undefined) return NOTHING_TO_HEAR
+  get heard(): Promise<void> | undefined {
+    if (this.silent && this.thrown === undefined) return undefined
     return new Promise((resolve, reject) => {
       this.tell = () => (this.thrown === undefined ? resolve() : reject(this.thrown.error))
       if (this.ended) this.tell()
@@ -102,7 +100,7 @@ export function protect(pipeline: Pipeline, listener: Listener, options: HttpOpt
   const { onError, ...own } = options
   const edge = new ServerEdge<IncomingMessage>(pipeline, own)
   const house: House = { edge, listener, onError }
-  const guarded = (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const guarded = (request: IncomingMessage, response: ServerResponse): Promise<void> | undefined => {
     const hearing = new Hearing(house, request, response)
     try {
       edge.serve(request, response, request, hearing)
