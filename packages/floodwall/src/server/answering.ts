@@ -32,6 +32,10 @@ export abstract class Answering {
   protected answeredBy: 'nobody' | 'handler' | 'us' = 'nobody'
   /** The handler says its whole answer, right now. */
   private isEnding = false
+  /** It runs, right now, up to its first `await`. */
+  private isBegun = false
+  /** It has written a head, and may end its answer in the same breath. */
+  private isHeadAlone = false
   private listens = false
   /** The response's own methods, as they were. */
   private ownHead: Method | null = null
@@ -89,15 +93,38 @@ export abstract class Answering {
     const result = (this.ownHead as Method).call(this.response, status, reason, headers)
     if (this.answeredBy === 'nobody') {
       this.answeredBy = 'handler'
-      if (!this.isEnding) this.headIsOut()
+      if (!this.isEnding) this.wait()
     }
     return result
+  }
+
+  /** Most write a head and end in the next line: to keep a place for what is over at once would cost more than to look a moment later. */
+  private wait(): void {
+    this.isHeadAlone = true
+    if (!this.isBegun) queueMicrotask(() => this.goOn())
+  }
+
+  /** Nothing came with the head, or not all. */
+  protected goOn(): void {
+    if (!this.isHeadAlone) return
+    this.isHeadAlone = false
+    this.headIsOut()
+  }
+
+  /** The handler is about to run; {@link paused} when it has returned. */
+  protected begun(): void {
+    this.isBegun = true
+  }
+
+  protected paused(): void {
+    this.isBegun = false
+    this.goOn()
   }
 
   /** @internal */
   throughEnd(chunk: unknown, encoding: unknown, callback: unknown): ServerResponse {
     const own = this.ownEnd as Method
-    if (this.answeredBy !== 'nobody') return own.call(this.response, chunk, encoding, callback)
+    if (this.answeredBy !== 'nobody' && !this.isHeadAlone) return own.call(this.response, chunk, encoding, callback)
     this.isEnding = true
     let result: ServerResponse
     try {
@@ -112,6 +139,7 @@ export abstract class Answering {
   private hasEnded(): void {
     // Else somebody in between keeps it back, who compresses it, say.
     if (this.answeredBy !== 'handler') return
+    this.isHeadAlone = false
     if (this.isOver) this.allIsOut()
     else this.headIsOut()
   }

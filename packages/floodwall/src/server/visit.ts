@@ -3,7 +3,7 @@ import type { Call } from '../core/call.ts'
 import { forgetMadeGood } from '../core/exhausted.ts'
 import { type Init, NOTHING } from '../core/init.ts'
 import { finishTask, isThenable, judge } from '../core/leaf.ts'
-import { answered, failed, type Outcome, type Verdict } from '../core/outcome.ts'
+import { answered, failed, type Outcome } from '../core/outcome.ts'
 import type { Pipeline } from '../core/pipeline.ts'
 import type { Task } from '../core/step.ts'
 import type { ErrorAnswer } from '../wire/error-body.ts'
@@ -16,6 +16,7 @@ import { carry } from './carry.ts'
 import { clientLeft, isEcho } from './client-left.ts'
 import type { Connection, Waiting } from './connections.ts'
 import { silence } from './silence.ts'
+import { isFault, verdictOf } from './status.ts'
 
 // One request, from its head to the end of its answer.
 //
@@ -129,11 +130,14 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
     const { ambient } = call.host
     if (ambient.on !== null) carry(this.request, call, ambient)
     let result: unknown
+    this.begun()
     try {
       result = this.handling.proceed(call)
     } catch (error) {
+      this.paused()
       return this.threw(error)
     }
+    this.paused()
     if (!isThenable(result)) return
     this.promise = 'pending'
     result.then(
@@ -164,7 +168,7 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
    */
   private tellSpent(call: Call, status: unknown): void {
     const { response } = this
-    if (!(Number(status) >= FIRST_FAULT) || call.extra.exhausted === null || response.headersSent) return
+    if (!isFault(Number(status)) || call.extra.exhausted === null || response.headersSent) return
     response.setHeader(names.retry, 'no')
   }
 
@@ -253,6 +257,7 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
   /** The response is over, whole or cut off, or the connection is. */
   override lost(): void {
     if (this.closed) return
+    this.goOn()
     this.closed = true
     this.connection.delete(this)
     this.connection.answeredAt = this.door.now()
@@ -286,13 +291,4 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
     this.door.left()
     this.handling.over?.()
   }
-}
-
-/** From here on a status says that the server could not do it. */
-const FIRST_FAULT = 500
-
-/** It said "too much": overload. It could not: failure. All else is an answer, since a 404 is the right one to a wrong question. */
-function verdictOf(status: number): Verdict {
-  if (status === 429 || status === 503) return 'overload'
-  return status >= FIRST_FAULT ? 'failure' : 'success'
 }

@@ -5,6 +5,7 @@ import { type Listener, protect } from 'floodwall/http'
 import { describe, expect, test } from 'vitest'
 import { leftIn, NOTHING } from '../core/fate.ts'
 import { ask, oneConnection, raw, until } from './client.ts'
+import { heard } from './frameworks.ts'
 import { serving } from './serving.ts'
 
 // When is an answer over? What was said in one and has gone whole is over when `end` returns; everything else when the response says so; and however
@@ -45,19 +46,58 @@ describe('an answer', () => {
     slow.socket.destroy()
   })
 
-  test('whose head is written first has its slot until its end, also when both come at once', async () => {
-    const during: number[] = []
-    const { guard, used } = house((_, response) => {
-      response.writeHead(200, { 'x-a': '1' })
-      during.push(used())
-      response.end('yes')
-    })
-    await using server = await serving(guard)
-    for (let i = 0; i < 3; i++) {
-      expect(await ask({ port: server.port })).toMatchObject({ status: 200, body: 'yes' })
+  test.each(['at once', 'later'])(
+    'whose head and end come in one breath, %s, is over when end returns',
+    async (when) => {
+      const seen: number[] = []
+      const { p, guard, used } = house(async (_, response) => {
+        if (when === 'later') await sleep(1)
+        response.writeHead(503, { 'x-a': '1' })
+        seen.push(used())
+        response.end('no')
+        seen.push(used())
+      })
+      await using server = await serving(guard)
+      for (let i = 0; i < 3; i++) expect((await ask({ port: server.port })).body).toBe('no')
+      expect([seen, p.inspect()['calls']]).toMatchObject([[1, 0, 1, 0, 1, 0], { overload: 3, refused: 0 }])
+    },
+  )
+
+  test.each(['at once', 'later'])(
+    'whose head comes alone, %s, is known, and has its slot until its end',
+    async (when) => {
+      const seen: unknown[] = []
+      const { p, guard, used } = house(async (_, response) => {
+        if (when === 'later') await sleep(1)
+        response.writeHead(503)
+        response.write('n')
+        await null
+        await null
+        seen.push(used(), (p.inspect()['calls'] as { overload: number }).overload)
+        await sleep(5)
+        seen.push(used())
+        response.end('o')
+      })
+      await using server = await serving(guard)
+      expect((await ask({ port: server.port })).body).toBe('no')
       await until(() => used() === 0)
+      expect(seen).toEqual([1, 1, 1])
+    },
+  )
+
+  test('whose head came alone from a handler that throws then, or whose client leaves then, leaves nothing', async () => {
+    const error = new Error('after the head')
+    for (const then of ['throw', 'destroy'] as const) {
+      const { p, guard, used } = house((_, response) => {
+        response.writeHead(200)
+        if (then === 'throw') throw error
+        response.destroy()
+      })
+      await using server = await serving((...all) => void heard(guard, ...all).catch(() => {}))
+      await ask({ port: server.port }).catch(() => {})
+      await until(() => used() === 0)
+      expect(p.inspect()['calls']).toMatchObject({ success: 1 })
     }
-    expect(during).toEqual([1, 1, 1])
   })
 
   test.each([
