@@ -1,4 +1,5 @@
-// How little it can cost: a GCRA in one number for each key, no permit, no refusal, no bound.
+// How little it can cost: a GCRA in one number for each key, no refusal, no bound; without a permit, and with one that ends as those of gates do.
+import { drive } from './ours.mjs'
 
 const UNIT_MS = 0.001
 const AHEAD_MS = 1000
@@ -20,6 +21,32 @@ export const map = {
       if (place === undefined) places.set(key, (place = places.size + PAID_AT))
       return take(times, place)
     }
+  },
+}
+
+const permitOf = async (library) => (await library('core/gate.js')).Permit
+const noEnd = { kind: 'floor', path: 'floor', settled() {}, cancelled() {} }
+
+/** The same, as a gate. */
+export const mapPermit = {
+  name: 'floor: the same, with a permit',
+  shape: 'sync',
+  async make(library, count) {
+    const Permit = await permitOf(library)
+    const takes = map.make(library, count)
+    const gate = { ...noEnd, tryAcquire: ({ key }) => (takes(key) ? new Permit(gate, 0, 1) : undefined) }
+    return drive(gate)
+  },
+}
+
+/** A gate that always says yes. */
+export const permit = {
+  name: 'floor: a permit and its end',
+  shape: 'sync',
+  async make(library) {
+    const Permit = await permitOf(library)
+    const gate = { ...noEnd, tryAcquire: () => new Permit(gate, 0, 1) }
+    return drive(gate)
   },
 }
 

@@ -10,8 +10,11 @@ async function envOf(library, now) {
   return env({ ...systemRuntime, now }, 'bench')
 }
 
-/** Asks and tells, a few permits being out: one that never leaves the loop would be optimised away. */
-function drive(gate, clock) {
+/**
+ * Asks and tells, a few permits being out: one that never leaves the loop would be optimised away. The answer is what a caller reads; to keep the
+ * permit in a place of old age for each call, where the loops keep what they got, is 5 to 10 ns that no gate takes.
+ */
+export function drive(gate, clock) {
   const ask = { now: 0, deadline: Infinity, criticality: 'critical', cost: 1, key: '' }
   const out = Array.from({ length: IN_FLIGHT }, () => gate.tryAcquire(ask))
   let i = 0
@@ -22,7 +25,7 @@ function drive(gate, clock) {
     i = (i + 1) & (IN_FLIGHT - 1)
     out[i].settle('success', 1, ask.now)
     out[i] = permit
-    return permit
+    return permit.ok
   }
 }
 

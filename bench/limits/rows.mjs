@@ -43,15 +43,17 @@ const paused = (contender, column) => {
 
 /** @type {any[]} */
 export const rows = [
-  ...[...ours, floors.one, floors.clock, peers.limiter, peers.bottleneck].map(single),
+  ...[...ours, floors.one, floors.permit, floors.clock, peers.limiter, peers.bottleneck].map(single),
   ...keyed.flatMap((contender) => [
     ...Object.keys(counts).map((size) => timed(contender, size)),
     timed(contender, MANY, 'in turn'),
     ...[THOUSAND, MANY, MOST].map((size) => timed(contender, size, 'zipf')),
   ]),
+  ...Object.keys(counts).map((size) => timed(floors.mapPermit, size)),
+  timed(floors.mapPermit, MANY, 'in turn'),
   timed(peers.bottleneck, THOUSAND),
   timed(clockedRateLimit, MANY),
-  ...[keyedRateLimit, floors.map].flatMap((contender) =>
+  ...[keyedRateLimit, floors.map, floors.mapPermit].flatMap((contender) =>
     Object.keys(counts).map((size) => timed(contender, size, 'uniform', 'fresh')),
   ),
   ...keyed.flatMap((contender) => [MANY, MOST].map((size) => weighed(contender, size))),

@@ -129,6 +129,47 @@ describe('a full table', () => {
   })
 })
 
+describe('what is given back', () => {
+  /** As after so many changes of hands. */
+  function turned(keys: Keys, turns: number): void {
+    const seats = Reflect.get(keys.gate, 'seats') as object
+    Reflect.set(seats, 'turn', turns)
+  }
+
+  test('goes to who has the seat still, and to nobody when it has changed hands, at the same instant too', () => {
+    const keys = new Keys({ rate: 1, per: '1h', burst: 2, max: 1 })
+    const first = admitted(keys.gate, 0, { key: 'a' })
+    const second = admitted(keys.gate, 0, { key: 'b' })
+    first.cancel(0)
+    expect(keys.take('b', 9)).toBe(0)
+    second.cancel(0)
+    expect(keys.take('b', 9)).toBe(1)
+  })
+
+  test('goes to who has had the seat for long, however many others came since', () => {
+    const keys = new Keys({ rate: 1, per: '1h', max: 9 })
+    const other = admitted(keys.gate, 0, { key: 'a' })
+    turned(keys, 0x7ffffffe)
+    const permit = admitted(keys.gate, 0, { key: 'b' })
+    for (const each of [other, permit]) each.cancel(0)
+    expect([keys.take('a', 9), keys.take('b', 9)]).toEqual([1, 1])
+  })
+
+  test('goes to nobody when changes of hands were counted anew since, and from then on as before', () => {
+    const keys = new Keys({ rate: 1, per: '1h', max: 9 })
+    admitted(keys.gate, 0, { key: 'old' }).cancel(0)
+    turned(keys, 0x7fffffff)
+    const before = admitted(keys.gate, 0, { key: 'old' })
+    const after = admitted(keys.gate, 0, { key: 'new' })
+    before.cancel(0)
+    after.cancel(0)
+    expect([keys.take('old', 9), keys.take('new', 9)]).toEqual([0, 1])
+    keys.world.advance('1h')
+    admitted(keys.gate, keys.now, { key: 'old' }).cancel(keys.now)
+    expect(keys.take('old', 9)).toBe(1)
+  })
+})
+
 describe('a reload', () => {
   test('C36 keys keep what they have taken', () => {
     const keys = new Keys({ rate: 10 })

@@ -36,6 +36,20 @@ describe('the hash of a key', () => {
     expect(new Set(keys.map((key) => hash.ofText(key))).size).toBe(keys.length)
   })
 
+  test.each([1, 2, 3])('tells apart texts whose last character and the one %d before differ by as much', (apart) => {
+    const between = 'x'.repeat(apart - 1)
+    const of = (first: number, last: number) =>
+      `ab${String.fromCharCode(64 + first)}${between}${String.fromCharCode(64 + last)}`
+    const ways = [(i: number) => of(i, 39 - i), (i: number) => of(i, i)]
+    // Were one word of the second sum used for both, only the first sum would tell them apart: some would meet under one seed of 1000.
+    let met = 0
+    for (let seed = 1; seed <= 6000; seed++) {
+      const hash = hashOf(seed)
+      for (const way of ways) met += 40 - new Set(Array.from({ length: 40 }, (_, i) => hash.ofText(way(i)))).size
+    }
+    expect(met).toBe(0)
+  })
+
   test('words that come later change nothing of what was hashed before', () => {
     const hash = hashOf(3)
     const before = hash.ofText('ann')

@@ -43,6 +43,21 @@ describe('a table of keys', () => {
     expect([seat(table, 'd'), seat(table, 'e'), table.high]).toEqual([2, 4, 4])
   })
 
+  test.each([
+    ['texts', 'ann', 'ben'],
+    ['numbers', 7, 8],
+    ['a number and a text', 1, '1'],
+  ])('who came several times in a row is found as any other, and not any more when he has left: %s', (_, ann, ben) => {
+    const table = tableOf()
+    const slots = [ann, ann, ann, ann, ben, ann, ann, ben, ben, ben].map((key) => seat(table, key))
+    expect(slots).toEqual([1, 1, 1, 1, 2, 1, 1, 2, 2, 2])
+    table.remove(2)
+    expect([table.find(ben), table.find(ann)]).toEqual([0, 1])
+    for (let i = 0; i < 3; i++) seat(table, ann)
+    table.remove(1)
+    expect([table.find(ann), seat(table, ben), table.find(ann), table.find(undefined)]).toEqual([0, 1, 0, NOBODY])
+  })
+
   test('keeps no text that a key was cut out of', () => {
     const heads = 3000
     const table = tableOf()

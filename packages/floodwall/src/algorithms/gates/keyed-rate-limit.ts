@@ -26,7 +26,7 @@ import { burstOf } from './rate-limit-settings.ts'
 
 // How often, each of a million users?
 //
-// A GCRA for each key (keys/debts.ts), in a table that strangers cannot fill (keys/seats.ts): 43 bytes a key where a bucket each in a Map has some
+// A GCRA for each key (keys/debts.ts), in a table that strangers cannot fill (keys/seats.ts): 41 bytes a key where a bucket each in a Map has some
 // hundred. What is one decision here is put together there.
 //
 // Invariant: a key with a seat takes at most burst + rate · t in any span t, and all keys together at most max + 1 times that; with a whole,
@@ -90,7 +90,7 @@ export class KeyedRateLimit implements Gate {
     const limit = debts.limitOf(slot)
     const cost = costOf(ask.cost)
     const waitMs = debts.take(slot, limit, cost, limit.aheadMs)
-    if (waitMs === 0) return new Permit(this, seats.turnOf(slot), seats.tickets.tag(slot, cost, debts.now, false))
+    if (waitMs === 0) return new Permit(this, seats.turnAt(slot), seats.tickets.tag(slot, cost, debts.now, false))
     return this.refuse(debts, slot, limit.aheadMs, waitMs)
   }
 
@@ -120,13 +120,13 @@ export class KeyedRateLimit implements Gate {
   }
 
   /**
-   * Its `generation` is whose seat it was, or for learned costs the kind of the call: the seat is kept then. Below 0 it was taken above the limit of its
-   * key, and `-1 - generation` is that number.
+   * Its `generation` is how often seats had changed hands, or for learned costs the kind of the call: the seat is kept then. Below 0 it was taken above
+   * the limit of its key, and `-1 - generation` is that number.
    */
   private permit(slot: number, cost: number, above: boolean, kind: number): Permit {
     const { seats } = this
     if (this.timed) seats.hold(slot)
-    const mark = this.timed ? kind : seats.turnOf(slot)
+    const mark = this.timed ? kind : seats.turnAt(slot)
     return new Permit(this, above ? -1 - mark : mark, seats.tickets.tag(slot, cost, this.debts.now, this.timed))
   }
 
@@ -169,10 +169,10 @@ export class KeyedRateLimit implements Gate {
     const { tag, generation } = permit
     const { seats, learned } = this
     const { tickets } = seats
+    if (learned === null) return tickets.close(tag)
     const slot = tickets.slotOf(tag)
     const estimate = tickets.costOf(tag)
     tickets.close(tag)
-    if (learned === null) return
     seats.release(slot)
     // A latency that is none corrects nothing: the estimate stands.
     if (!(tookMs >= 0)) return
@@ -193,7 +193,7 @@ export class KeyedRateLimit implements Gate {
     tickets.close(tag)
     if (this.timed) seats.release(slot)
     this.debts.move(now)
-    const isHis = this.timed || markOf(permit) === seats.turnOf(slot)
+    const isHis = this.timed || seats.isSame(slot, markOf(permit))
     if (isHis && generation >= 0) seats.bookOf(slot).give(Math.abs(slot), cost, takenAt)
     this.whole?.give(isHis ? slot : undefined, cost, takenAt, now)
   }

@@ -4,9 +4,10 @@ import type { KeyLimit } from './key-limit.ts'
 // How much of its limit has each key taken, a million of them?
 //
 // The state of a GCRA (rates/gcra.ts) is one number: the time until which the key has paid. Here they lie side by side, in rows of 16 bytes with
-// what else a decision looks at: which of the limits is its own, whether it was used, whose turn it is. A row is in one line of memory, and among
-// 10^5 keys each line is a good part of the price. All are told from one epoch, the time at which the table was made: after a year a double
-// still has steps of 4 ns, a thousandth of what one of 10^5 a second is worth. There is one newest time for all; one before it counts as it.
+// what else a decision writes or tells: whether it was used, whose turn it is. A row is in one line of memory, and among 10^5 keys each line is a good
+// part of the price. Which of the limits is its own lies apart: where there is one, nobody has to wait for the row to know it. All times are told from
+// one epoch, at which the table was made: after a year a double still has steps of 4 ns, a thousandth of what one of 10^5 a second is worth. There
+// is one newest time for all; one before it counts as it.
 //
 // 10/s, burst 3, three at once: the key has paid until 300 ms, the most that it may; the next can go at 100 ms.
 //
@@ -15,16 +16,12 @@ import type { KeyLimit } from './key-limit.ts'
 /** A row in doubles, and in whole numbers of 32 bits. */
 const TIMES = 2
 const MARKS = 4
-/** Marks of a row: which limit and whether it was used; whose turn. */
-const WHICH = 2
+/** Marks of a row: whether it was used; whose turn. */
+const USED = 2
 const TURN = 3
-/** Limits are told apart in 16 bits; the next bit says that a slot was used. */
-const MOST_LIMITS = 0xffff
-const USED = 0x10000
 
 export class Debts {
-  /** The newest time, from the epoch on, and as it was told. */
-  at = 0
+  /** The newest time. */
   now: number
   limits: readonly KeyLimit[]
   private readonly epoch: number
@@ -33,6 +30,8 @@ export class Debts {
   /** Rows of a time and two marks, which lie in the same bytes. */
   private times: Float64Array = new Float64Array(0)
   private marks: Int32Array = new Int32Array(0)
+  /** Which of the limits, by slot. */
+  private which: Uint16Array = new Uint16Array(0)
   /** Slots that are assigned, by limit. */
   private assigned: number[]
   /** The most that a key may owe, in bursts. */
@@ -50,7 +49,6 @@ export class Debts {
   /** Others at the same time: one slot for each limit. */
   beside(limits: readonly KeyLimit[] = this.limits): Debts {
     const others = new Debts(limits, this.epoch, this.bursts > 1)
-    others.at = this.at
     others.now = this.now
     others.resize(limits.length - 1)
     for (const row of limits.keys()) others.assign(row, row, 0)
@@ -65,6 +63,7 @@ export class Debts {
   /** Room for slots up to `last`. */
   resize(last: number): void {
     this.put(grown(this.times, new Float64Array(TIMES * (last + 1))))
+    this.which = grown(this.which, new Uint16Array(last + 1))
   }
 
   private put(times: Float64Array): void {
@@ -73,10 +72,7 @@ export class Debts {
   }
 
   move(now: number): void {
-    const at = now - this.epoch
-    if (!(at > this.at)) return
-    this.at = at
-    this.now = now
+    if (now > this.now) this.now = now
   }
 
   limitOf(slot: number): KeyLimit {
@@ -85,25 +81,25 @@ export class Debts {
 
   /** Which of the limits is its own. */
   whichOf(slot: number): number {
-    return this.marks[MARKS * slot + WHICH]! & MOST_LIMITS
+    return this.limits.length === 1 ? 0 : this.which[slot]!
   }
 
   private setWhich(slot: number, which: number): void {
-    this.marks[MARKS * slot + WHICH] = which
+    this.which[slot] = which
+    this.unuse(slot)
   }
 
   isUsed(slot: number): boolean {
-    return this.marks[MARKS * slot + WHICH]! > MOST_LIMITS
+    return this.marks[MARKS * slot + USED] !== 0
   }
 
-  /** It was used since the last look. */
+  /** It was used since the last look. Said without a look whether it is known: that would have to wait for the row. */
   use(slot: number): void {
-    // Most are already: a store that is not made does not hold up the next look.
-    if (!this.isUsed(slot)) this.marks[MARKS * slot + WHICH]! |= USED
+    this.marks[MARKS * slot + USED] = 1
   }
 
   unuse(slot: number): void {
-    this.marks[MARKS * slot + WHICH]! &= MOST_LIMITS
+    this.marks[MARKS * slot + USED] = 0
   }
 
   /** Whose it is, in changes of hands. */
@@ -133,7 +129,7 @@ export class Debts {
   }
 
   private clockOf(limit: KeyLimit): number {
-    return limit.frozen ? 0 : this.at
+    return limit.frozen ? 0 : this.now - this.epoch
   }
 
   /** Milliseconds that it is ahead of the clock; 0: it owes nothing. Of a limit whose clock stands still: what was taken. */
@@ -160,7 +156,7 @@ export class Debts {
   give(slot: number, cost: number, takenAt: number): void {
     if (takenAt < this.pricedAt) return
     const limit = this.limitOf(slot)
-    const sinceMs = limit.frozen ? 0 : this.at - (takenAt - this.epoch)
+    const sinceMs = limit.frozen ? 0 : this.now - takenAt
     this.set(slot, limit, this.leadMs(slot, limit) - missing(cost * limit.unitMs, sinceMs, 1))
   }
 
@@ -187,7 +183,7 @@ export class Debts {
     this.limits = limits
     this.assigned = limits.map(() => 0)
     for (const slot of slots) {
-      const old = before[this.whichOf(slot)] as KeyLimit
+      const old = before[this.which[slot]!] as KeyLimit
       const taken = this.leadMs(slot, old) / old.unitMs
       const own = which(slot)
       const limit = limits[own] as KeyLimit
@@ -201,10 +197,11 @@ export class Debts {
   /** Slots have other numbers now, and there is room up to `last`. */
   renumber(to: Int32Array, last: number): void {
     this.put(moved(this.times, new Float64Array(TIMES * (last + 1)), to, TIMES))
+    this.which = moved(this.which, new Uint16Array(last + 1), to)
   }
 }
 
-type Column = Float64Array | Int32Array
+type Column = Float64Array | Int32Array | Uint16Array
 
 /** `into` with what `from` holds at its beginning. */
 export function grown<T extends Column>(from: T, into: T): T {

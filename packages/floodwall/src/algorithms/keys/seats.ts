@@ -26,8 +26,8 @@ const LOOKS = 8
 const STEPS = 64
 /** Seats that there is room for at the beginning. */
 const FIRST_SEATS = 16
-/** Seats are counted again from here; a permit that is out for as many changes of hands is none of ours. */
-const LAST_TURN = 0x3fffffff
+/** Changes of hands are counted from 1 again after so many: a permit has 31 bits for it. */
+const LAST_TURN = 0x7fffffff
 /** A table with as few in so many seats is made anew: looks would meet empty seats. */
 const SPARSE = 4
 
@@ -53,10 +53,8 @@ export class Seats {
   private room = 0
   /** Permits that are out and keep it. */
   private held = new Int32Array(0)
+  /** Changes of hands so far. */
   private turn = 0
-  /** Who was found last; slot 0: nobody, or he has left since. */
-  private lastKey: unknown = undefined
-  private lastSlot = 0
   private hand = 0
 
   /** `keeps`: permits keep their seats until they have ended. */
@@ -108,16 +106,9 @@ export class Seats {
 
   /** The slot of `key`, from now on if it had none; 0 and below: a shared one. */
   of(key: unknown): number {
-    // The same key again, as of a client that sends many at once: it needs no look.
-    if (key === this.lastKey && this.lastSlot > 0) {
-      this.debts.use(this.lastSlot)
-      return this.lastSlot
-    }
     const slot = this.table.find(key)
     if (slot > 0) {
       this.debts.use(slot)
-      this.lastKey = key
-      this.lastSlot = slot
       return slot
     }
     const seat = slot === NOBODY ? OTHERS : this.admit(key as Key)
@@ -135,9 +126,10 @@ export class Seats {
     const leadMs = this.debts.leadMs(leaver)
     if (leadMs > 0) this.inherited++
     this.evict(leaver)
+    const { table } = this
     this.thin(which)
-    // The table is asked again: another key was looked for meanwhile.
-    this.table.find(key)
+    // A table that was made anew has looked for others.
+    if (this.table !== table) this.table.find(key)
     return this.sit(key, which, leadMs)
   }
 
@@ -148,13 +140,19 @@ export class Seats {
     // Who comes once has not been used since: a crowd of strangers does not drive out those who come again.
     this.debts.assign(slot, which, leadMs)
     this.shares.count(which, 1)
-    this.turn = this.turn === LAST_TURN ? 1 : this.turn + 1
-    this.debts.setTurn(slot, this.turn)
+    this.debts.setTurn(slot, this.nextTurn())
     return slot
   }
 
+  private nextTurn(): number {
+    if (this.turn === LAST_TURN) {
+      this.turn = 0
+      for (const slot of this.taken()) this.debts.setTurn(slot, 0)
+    }
+    return ++this.turn
+  }
+
   private evict(slot: number): void {
-    if (slot === this.lastSlot) this.lastSlot = 0
     this.table.remove(slot)
     this.shares.count(this.debts.whichOf(slot), -1)
     this.debts.vacate(slot)
@@ -213,9 +211,14 @@ export class Seats {
     if (this.table.size * SPARSE < this.table.high && this.table.high > FIRST_SEATS * SPARSE) this.renumber()
   }
 
-  /** What a permit needs to know the key again that it was given for: the slot may be another's when it ends. */
-  turnOf(slot: number): number {
-    return slot > 0 ? this.debts.turnOf(slot) : this.reloads
+  /** What a permit needs to know whether its seat has changed hands when it ends. The seat is not asked: that would have to wait for its row. */
+  turnAt(slot: number): number {
+    return slot > 0 ? this.turn : this.reloads
+  }
+
+  /** Whether the seat is still that of the key that it was at `turn`. Turns above the present one are from before they were counted anew. */
+  isSame(slot: number, turn: number): boolean {
+    return slot > 0 ? this.debts.turnOf(slot) <= turn && turn <= this.turn : turn === this.reloads
   }
 
   hold(slot: number): void {
@@ -275,7 +278,6 @@ export class Seats {
     this.debts.renumber(to, this.room)
     if (this.keeps) this.held = moved(this.held, new Int32Array(this.room + 1), to)
     this.hand = 0
-    this.lastSlot = 0
     for (const follower of this.followers) follower.renumber(to)
   }
 

@@ -34,6 +34,8 @@ type Whose = 'ours' | 'recorded' | 'replica'
 
 const HALF_LIFE_MS = 1000
 const LAYOUTS = 10
+/** Of a list of five: a mean over ten layouts is off by 0.015, by chance. */
+const MANY_LAYOUTS = 300
 /** A place in a hundred. */
 const CHANCE = 0.01
 const vectors = new Vectors<Config, Step>('aegis-topk.json')
@@ -89,10 +91,13 @@ function play(config: Config, steps: readonly Step[], seed: number): Record<Whos
 
 describe('the shipped top-k on the streams of aegis', () => {
   test.each(vectors.cases)('$name: as many of the most frequent, and counts as near, as recorded', (recorded) => {
-    const runs = Array.from({ length: LAYOUTS }, (_, i) => play(recorded.config, recorded.steps, i + 1)).flat()
+    const layouts = recorded.name === 'tiny-table' ? MANY_LAYOUTS : LAYOUTS
+    const runs = Array.from({ length: layouts }, (_, i) => play(recorded.config, recorded.steps, i + 1)).flat()
     const of = (whose: Whose, what: keyof Score) => mean(runs.map((run) => run[whose][what]))
     expect(runs.length).toBeGreaterThan(0)
-    expect(of('ours', 'recall')).toBeGreaterThanOrEqual(of('recorded', 'recall') - CHANCE)
+    expect(of('ours', 'recall')).toBeGreaterThanOrEqual(
+      Math.min(of('recorded', 'recall'), of('replica', 'recall')) - CHANCE,
+    )
     // 1e-15: to divide by a power of two is exact, to multiply by its logarithm is not.
     expect(of('ours', 'error')).toBeLessThanOrEqual(Math.max(of('recorded', 'error'), of('replica', 'error')) + 1e-15)
   })
