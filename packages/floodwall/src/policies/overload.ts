@@ -2,7 +2,6 @@ import { comeAgainMs } from '../algorithms/admission/come-again.ts'
 import { Demand } from '../algorithms/admission/demand.ts'
 import { ADMIT, BELOW_LEVEL, Doorkeeper, WAIT } from '../algorithms/admission/doorkeeper.ts'
 import { levelText } from '../algorithms/admission/level.ts'
-import { COHORTS } from '../algorithms/admission/priority.ts'
 import { keepStanding, standingAtDoor } from '../algorithms/admission/standing.ts'
 import { rankOf } from '../algorithms/queues/class-line.ts'
 import type { Call } from '../core/call.ts'
@@ -23,6 +22,7 @@ import {
   overloadSnapshot,
 } from './overload-options.ts'
 import { Entered, Slots } from './overload-slots.ts'
+import { Turn } from './overload-turn.ts'
 import { explainWait, levelRefuser, turned } from './overload-words.ts'
 
 // How does a server do its best at ten times its load? It takes as many calls at once as it can work on, lets some wait, and refuses the others
@@ -36,6 +36,7 @@ class Overload implements Policy, Refuser {
   private readonly keeper: Doorkeeper
   private readonly line: OverloadLine
   private readonly slots: Slots
+  private readonly loop: Turn
   private readonly byLevel: Refuser
   /** Unix time minus the runtime's: cohorts change at the same moment in all processes. */
   private readonly epochMs: number
@@ -53,6 +54,7 @@ class Overload implements Policy, Refuser {
     this.line = new OverloadLine(env, (waiter, now) => this.expire(waiter, now))
     this.demand = new Demand(env.precise())
     this.slots = new Slots(this.path, env, this.keeper, () => this.wake())
+    this.loop = new Turn(env, () => this.wake())
     this.epochMs = env.now === systemRuntime.now ? unixNow() - env.now() : 0
     this.byLevel = levelRefuser(this.kind, this.path)
   }
@@ -84,16 +86,8 @@ class Overload implements Policy, Refuser {
     const standing = keeper.overloaded
       ? standingAtDoor(call, Math.floor((now + this.epochMs) / this.settings.cohorts.rotate), env.random())
       : -1
-    const answer = keeper.arrive(
-      rank,
-      '',
-      waitedMs,
-      line.size,
-      now,
-      0,
-      standing < 0 ? 0.5 : standing / COHORTS,
-      standsFor,
-    )
+    const metAt = waitedMs > 0 ? this.loop.met(now) : now
+    const answer = keeper.arrive(rank, standing, waitedMs, line.size, now, standsFor, metAt)
     // What goes on stands there in all that is done for it; a refusal, of which there may be many, keeps nothing.
     if (standing >= 0 && (answer === ADMIT || answer === WAIT)) keepStanding(call, standing)
     if (keeper.overloaded !== this.wasOverloaded) this.turn(now)
@@ -167,8 +161,9 @@ class Overload implements Policy, Refuser {
     const { call, sink, rank } = waiter
     const { keeper } = this
     if (keeper.overloaded) {
-      const until = Math.min(keeper.classes.sparedUntil(rank), waiter.since + this.settings.atMost)
-      waiter.dueAt = Math.min(until, call.deadline - keeper.usualMs)
+      const spared = keeper.classes.sparedUntil(rank)
+      const until = Math.max(spared, waiter.since - call.waitedMs + keeper.lastMs(rank, this.line.size))
+      waiter.dueAt = Math.min(until, waiter.since + this.settings.atMost, call.deadline - keeper.usualMs)
       if (waiter.dueAt > now) return this.line.back(waiter)
     }
     if (!call.resume()) return
@@ -238,8 +233,10 @@ class Overload implements Policy, Refuser {
       if (waiter === undefined) break
       line.remove(waiter)
       if (!waiter.call.resume()) continue
-      if (keeper.mayGo(waiter.rank, now)) waiter.go()
-      else this.turnAway(waiter.sink, waiter.rank, 'overloaded', waiter.waitedMs(now), waiter.waitedMs(now), now)
+      if (keeper.mayGo(waiter.rank, now)) {
+        waiter.go()
+        if (line.size > 0 && this.loop.isLong(now)) return
+      } else this.turnAway(waiter.sink, waiter.rank, 'overloaded', waiter.waitedMs(now), waiter.waitedMs(now), now)
     }
   }
 

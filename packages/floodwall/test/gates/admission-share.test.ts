@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Doorkeeper } from '../../src/algorithms/admission/doorkeeper.ts'
+import { COHORTS } from '../../src/algorithms/admission/priority.ts'
 import { Share } from '../../src/algorithms/admission/share.ts'
 import { Surge } from '../../src/algorithms/admission/surge.ts'
 
@@ -88,10 +89,10 @@ describe('a surge whose pace is not known', () => {
     const keeper = new Doorkeeper({ targetMs: 0, patienceMs: 10_000, limits: { start: 4, most: 1000 }, signals: [] })
     let now = 0
     for (let i = 0; i < 4; i++) {
-      keeper.arrive(1, '', 0, 0, now, 0, 0.5)
+      keeper.arrive(1, 64, 0, 0, now)
       keeper.begun(1, true, 0, now)
     }
-    for (let i = 0; i < 300; i++) keeper.arrive(1, '', 0, i, (now += 1), 0, 0.5)
+    for (let i = 0; i < 300; i++) keeper.arrive(1, 64, 0, i, (now += 1))
     expect(keeper.overloaded).toBe(true)
     for (let i = 0; i < 4; i++) {
       keeper.evidence(now, 4, 'timeout', 0, now)
@@ -101,7 +102,7 @@ describe('a surge whose pace is not known', () => {
     let refused = 0
     for (let i = 0; i < 100; i++) {
       now += 50
-      if (keeper.arrive(1, '', 0, 0, now, 0, (i * 0.37) % 1) !== 0) refused++
+      if (keeper.arrive(1, ((i * 0.37) % 1) * COHORTS, 0, 0, now) !== 0) refused++
       else {
         const inside = keeper.begun(1, true, 0, now)
         keeper.evidence(20, inside, 'success', 0, now + 20)

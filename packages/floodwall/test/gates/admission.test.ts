@@ -166,6 +166,15 @@ describe('classes in time', () => {
     classes.refuse(0, false, 199)
     expect(classes.inversions).toBe(2)
   })
+
+  test('who leaves at the moment until which he was spared is none, whatever was rounded', () => {
+    for (const at of [0, 28.2, 1000.1, 4000 / 3, 86_400_000.7]) {
+      const classes = new ByClass()
+      classes.admit(3, at)
+      classes.refuse(1, true, classes.sparedUntil(1))
+      expect([classes.inversions, classes.isLocked(3, classes.sparedUntil(1) + 100)]).toEqual([0, false])
+    }
+  })
 })
 
 describe('a surge', () => {
@@ -177,6 +186,27 @@ describe('a surge', () => {
   test('begins within six units of time at four times the load, and never at nine tenths that come evenly', () => {
     expect(offer(new Surge(), 4, 100)).toBeLessThan(6)
     expect(offer(new Surge(), 0.9, 20_000)).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  test('does not begin when a busy loop finds what came in its last turn all at once, whether the first of them waited or not', () => {
+    const surge = new Surge()
+    surge.arrive(0, false, 0, 1, true)
+    for (let turn = 1; turn <= 2000; turn++) {
+      // Nine in ten units of time: as many as come at nine tenths.
+      for (let i = 0; i < 9; i++) surge.arrive(turn * 10, i > 0, i, 1, true, 1, turn * 10, false)
+      expect(surge.on).toBe(false)
+    }
+    // And at four times the load within three turns.
+    for (let turn = 2001; turn <= 2003; turn++)
+      for (let i = 0; i < 40; i++) surge.arrive(turn * 10, true, i, 1, true, 1, turn * 10, false)
+    expect(surge.on).toBe(true)
+  })
+
+  test('is not over because twenty calls in a second happened to find room', () => {
+    const surge = new Surge()
+    const at = offer(surge, 4, 100)
+    for (let i = 0; i < 63; i++) expect(surge.arrive(at + 100 * i, false, 0, 0, true)).toBe(false)
+    expect(surge.arrive(at + 6300, false, 0, 0, true)).toBe(true)
   })
 
   test('does not begin while nobody waits, nor by its rate while the limit is still being found', () => {

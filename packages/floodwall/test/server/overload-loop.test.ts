@@ -12,13 +12,13 @@ const REFUSE_MS = 0.03
 interface Seen {
   readonly at: number
   readonly waitedMs: number
+  startedAt: number
   endedAt: number
   ok: boolean
 }
 
-/** What becomes of calls to handlers of `handlerMs` at `load` times the capacity, after two seconds. */
-function looped(handlerMs: number, load: number, seconds: number): { seen: Seen[]; bound: number } {
-  let seed = 1
+/** What becomes of calls to handlers of `handlerMs` at `load` times the capacity, after two seconds; before `stepAt` it is once the capacity. */
+function looped(handlerMs: number, load: number, seconds: number, stepAt = 0, seed = 1) {
   const random = () => {
     seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
     return seed / 2 ** 32
@@ -37,7 +37,7 @@ function looped(handlerMs: number, load: number, seconds: number): { seen: Seen[
   const seen: Seen[] = []
   let due = now
   const arrive = () => {
-    for (; due <= now; due -= Math.log(1 - random()) / (load * perMs)) came.push(due)
+    for (; due <= now; due -= Math.log(1 - random()) / ((due < stepAt ? 1 : load) * perMs)) came.push(due)
   }
   const end = now + seconds * 1000
   while (now < end) {
@@ -50,10 +50,11 @@ function looped(handlerMs: number, load: number, seconds: number): { seen: Seen[
     turns++
     for (const at of came.splice(0)) {
       now += PARSE_MS
-      const one: Seen = { at, waitedMs: delay.waited(UNKNOWN), endedAt: 0, ok: false }
+      const one: Seen = { at, waitedMs: delay.waited(UNKNOWN), startedAt: 0, endedAt: 0, ok: false }
       seen.push(one)
       guarded.start(
         (_, done) => {
+          one.startedAt = now
           now += handlerMs
           done(answered(1, 'success', 0, true))
         },
@@ -69,7 +70,8 @@ function looped(handlerMs: number, load: number, seconds: number): { seen: Seen[
     chores = []
     for (const chore of check) chore()
   }
-  const late = seen.filter(({ at }) => at > 3000)
+  // Not those who still wait when it is over.
+  const late = seen.filter(({ at, endedAt }) => at > 3000 && endedAt > 0)
   const refused = late.filter(({ ok }) => !ok).length / (end - 3000)
   return { seen: late, bound: perMs * (1 - refused * (PARSE_MS + REFUSE_MS)) * (end - 3000) }
 }
@@ -96,3 +98,26 @@ describe.each([
     expect(seen.filter(({ ok }) => !ok).length / seen.length).toBe(0)
   })
 })
+
+test.each([
+  ['5 ms', 5, 40, 60],
+  ['20 ms', 20, 100, 250],
+] as const)(
+  'handlers of %s: from 1 to 4 times the load, the delay is soon what it may be in a surge',
+  (_, handlerMs, usualMs, mostMs) => {
+    const stepAt = 1000 + 400 * handlerMs
+    const seeds = Array.from({ length: 15 }, (_, i) => i + 1)
+    const backMs = seeds.map((seed) => {
+      const { seen } = looped(handlerMs, 4, (stepAt + 40 * handlerMs) / 1000, stepAt, seed)
+      const begun = seen.filter(({ startedAt }) => startedAt >= stepAt).sort((a, b) => a.startedAt - b.startedAt)
+      const delays = begun.map(({ at, startedAt }) => startedAt - at)
+      // Handlers that always take the same: twice the target is twice that. From when on has the middle one of five not waited longer?
+      const bound = 2.1 * handlerMs
+      const first = delays.findIndex((_, i) => (delays.slice(i, i + 5).sort((a, b) => a - b)[2] ?? 0) <= bound)
+      return (begun[first]?.startedAt ?? Infinity) - stepAt
+    })
+    backMs.sort((a, b) => a - b)
+    expect(backMs[7]).toBeLessThan(usualMs)
+    expect(backMs[14]).toBeLessThan(mostMs)
+  },
+)

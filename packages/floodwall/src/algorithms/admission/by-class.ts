@@ -24,14 +24,15 @@ export class ByClass {
   inversions = 0
   private readonly admitted = new Float64Array(CLASSES)
   private readonly refused = new Float64Array(CLASSES)
-  private readonly admittedAt = new Float64Array(CLASSES).fill(Number.NEGATIVE_INFINITY)
-  private readonly refusedAt = new Float64Array(CLASSES).fill(Number.NEGATIVE_INFINITY)
+  /** Until when what was done last counts: one sum that all compare with. Who leaves when his time is over leaves at just that sum, and 128.2 - 28.2 is less than 100. */
+  private readonly sparesUntil = new Float64Array(CLASSES).fill(Number.NEGATIVE_INFINITY)
+  private readonly locksUntil = new Float64Array(CLASSES).fill(Number.NEGATIVE_INFINITY)
 
   admit(rank: number, now: number): void {
     this.admitted[rank]! += 1
-    this.admittedAt[rank] = now
+    this.sparesUntil[rank] = now + TOGETHER_MS
     for (let higher = 0; higher < rank; higher++) {
-      if (now - this.refusedAt[higher]! >= TOGETHER_MS) continue
+      if (now >= this.locksUntil[higher]!) continue
       this.inversions++
       return
     }
@@ -41,9 +42,9 @@ export class ByClass {
   refuse(rank: number, chosen: boolean, now: number): void {
     this.refused[rank]! += 1
     if (!chosen) return
-    this.refusedAt[rank] = now
+    this.locksUntil[rank] = now + TOGETHER_MS
     for (let lower = rank + 1; lower < CLASSES; lower++) {
-      if (now - this.admittedAt[lower]! >= TOGETHER_MS) continue
+      if (now >= this.sparesUntil[lower]!) continue
       this.inversions++
       return
     }
@@ -51,21 +52,21 @@ export class ByClass {
 
   /** A higher class was refused just now. */
   isLocked(rank: number, now: number): boolean {
-    for (let higher = 0; higher < rank; higher++) if (now - this.refusedAt[higher]! < TOGETHER_MS) return true
+    for (let higher = 0; higher < rank; higher++) if (now < this.locksUntil[higher]!) return true
     return false
   }
 
   /** So many classes are not locked: from the first to the first that was refused just now. */
   unlocked(now: number): number {
-    for (let rank = 0; rank < CLASSES; rank++) if (now - this.refusedAt[rank]! < TOGETHER_MS) return rank + 1
+    for (let rank = 0; rank < CLASSES; rank++) if (now < this.locksUntil[rank]!) return rank + 1
     return CLASSES
   }
 
   /** Until when it is not to be refused, since a lower class was admitted; -Infinity when none was. */
   sparedUntil(rank: number): number {
     let last = Number.NEGATIVE_INFINITY
-    for (let lower = rank + 1; lower < CLASSES; lower++) last = Math.max(last, this.admittedAt[lower]!)
-    return last + TOGETHER_MS
+    for (let lower = rank + 1; lower < CLASSES; lower++) last = Math.max(last, this.sparesUntil[lower]!)
+    return last
   }
 
   get counts(): { admitted: ClassCounts; refused: ClassCounts } {
