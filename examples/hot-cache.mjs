@@ -1,5 +1,6 @@
 // A flash sale: one item of a shop is suddenly hot. What reaches the database, with and without a cache for hot keys?
 import { hotKeys, pipeline } from 'floodwall'
+import { admin } from 'floodwall/admin'
 import { hotCache, localBroadcast } from 'floodwall/caches'
 
 let questions = 0
@@ -38,8 +39,14 @@ console.log(
   `hot: ${keys.filter(({ hot }) => hot).map(({ key, share }) => `${key}, ${Math.round(share * 100)} % of all`)}`,
 )
 
+// Before the next sale an operator warms the other process, as with curl.
+const operators = admin({ loopbackOnly: true, caches: { items: there } })
+const address = await operators.listen({ port: 0 })
+const order = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"keys":["phone"]}' }
+await fetch(`${address}/caches/items/warm`, order)
+await operators.close()
+
 // A sale changes the stock: every process forgets it.
-await there.warm(['phone'])
 stock.set('phone', 6)
 console.log(`there, before: ${await there.get('phone')} left`)
 here.invalidate('phone')

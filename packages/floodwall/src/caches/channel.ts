@@ -57,6 +57,11 @@ export class Channel<M extends object> {
     this.unsubscribe = broadcast?.subscribe(topic, (message) => this.hear(message)) ?? (() => {})
   }
 
+  /** False without a broadcast: then nobody hears anything. */
+  get isOpen(): boolean {
+    return this.options.broadcast !== undefined
+  }
+
   /** Tells the others. Never throws: who could not be told is counted, and a warning is emitted. */
   say(message: M): void {
     const { broadcast, topic, schema } = this.options
@@ -78,7 +83,7 @@ export class Channel<M extends object> {
 
   /** Tells the others of `keys`, in as many messages as it takes. What no message can hold is counted, and keeps nobody else's key from being told. */
   sayKeys(keys: readonly unknown[], messageOfKeys: (keys: readonly (string | number)[]) => M): void {
-    if (this.options.broadcast === undefined) return
+    if (!this.isOpen) return
     const told = keys.filter(isKey)
     for (let i = 0; i < told.length; i += MOST_KEYS) this.say(messageOfKeys(told.slice(i, i + MOST_KEYS)))
     const left = keys.length - told.length

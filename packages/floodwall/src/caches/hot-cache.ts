@@ -49,7 +49,7 @@ export class HotCache<K extends SketchKey, V> {
   private readonly warming: WarmUp<K>
   private readonly channel: Channel<CacheMessage>
   private readonly counts = { hits: 0, misses: 0, coalesced: 0, stale: 0, promoted: 0, failures: 0 }
-  private closed = false
+  private ended = false
 
   constructor(options: HotCacheOptions<K, V>, runtime: Runtime = systemRuntime) {
     const settings = hotCacheSettings(options)
@@ -73,7 +73,7 @@ export class HotCache<K extends SketchKey, V> {
    * `signal` when that is aborted, with a `RejectedError` when the cache is closed.
    */
   get(key: K, { signal }: { readonly signal?: AbortSignal } = {}): Promise<V> {
-    if (this.closed) return Promise.reject(closedError(this.kind, this.path))
+    if (this.ended) return Promise.reject(closedError(this.kind, this.path))
     if (signal?.aborted === true) return Promise.reject(signal.reason)
     const now = this.env.now()
     this.heat.add(key, now)
@@ -198,7 +198,7 @@ export class HotCache<K extends SketchKey, V> {
   }
 
   private heard(message: CacheMessage): void {
-    if (this.closed) return
+    if (this.ended) return
     const keys = message.keys as readonly K[]
     if (message.do === 'invalidate') for (const key of keys) this.delete(key)
     else void this.warming.add(keys, message.ttlMs)
@@ -206,12 +206,22 @@ export class HotCache<K extends SketchKey, V> {
 
   /** Ends every load, wait and subscription. Twice is harmless. */
   close(): void {
-    if (this.closed) return
-    this.closed = true
+    if (this.ended) return
+    this.ended = true
     this.channel.close()
     this.warming.close()
     this.flights.close(closedError(this.kind, this.path))
     this.entries.clear()
+  }
+
+  /** After {@link close}. */
+  get closed(): boolean {
+    return this.ended
+  }
+
+  /** Whether `everywhere` reaches anybody: there is a broadcast. */
+  get hasBroadcast(): boolean {
+    return this.channel.isOpen
   }
 
   /** What is, now: JSON-safe. */

@@ -65,7 +65,7 @@ export class LocalTable<K, V> {
   /** Failures since the last good load. */
   private inRow = 0
   private fault = ''
-  private closed = false
+  private ended = false
 
   constructor(options: LocalTableOptions<K, V>, runtime: Runtime = systemRuntime) {
     this.settings = localTableSettings(options)
@@ -122,7 +122,7 @@ export class LocalTable<K, V> {
    * one follows it.
    */
   refresh({ everywhere = false }: RefreshOptions = {}): Promise<void> {
-    if (this.closed) return Promise.reject(closedError(this.kind, this.path))
+    if (this.ended) return Promise.reject(closedError(this.kind, this.path))
     if (everywhere) this.channel.say({ do: 'refresh' })
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { resolve, reject }
@@ -136,7 +136,7 @@ export class LocalTable<K, V> {
 
   /** Another process said so: a hundred that heard it must not ask the source in one moment. */
   private refreshSoon(): void {
-    if (this.closed || this.cancelSpread !== undefined) return
+    if (this.ended || this.cancelSpread !== undefined) return
     const spread = Math.min(SPREAD_MS, this.settings.every)
     const go = () => {
       this.cancelSpread = undefined
@@ -172,7 +172,7 @@ export class LocalTable<K, V> {
     this.cancelTimer()
     const fault = judge()
     // Who was told of it may have closed the table.
-    if (this.closed) return
+    if (this.ended) return
     this.loading = undefined
     const { waiters } = this
     this.waiters = this.next
@@ -232,8 +232,8 @@ export class LocalTable<K, V> {
 
   /** No load any more; who waits for one hears so. The last good rows can be read on. Twice is harmless. */
   close(): void {
-    if (this.closed) return
-    this.closed = true
+    if (this.ended) return
+    this.ended = true
     this.channel.close()
     this.cancelTimer()
     this.cancelSpread?.()
@@ -244,6 +244,16 @@ export class LocalTable<K, V> {
     this.waiters = []
     this.next = []
     loading?.abort(error)
+  }
+
+  /** After {@link close}. */
+  get closed(): boolean {
+    return this.ended
+  }
+
+  /** Whether `everywhere` reaches anybody: there is a broadcast. */
+  get hasBroadcast(): boolean {
+    return this.channel.isOpen
   }
 
   /** What is, now: JSON-safe. `ageMs` is null before the first load. */

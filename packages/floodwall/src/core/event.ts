@@ -29,6 +29,8 @@ export type FloodEvent = { readonly at: number; readonly path: string } & (
       readonly perSecond: number
       readonly share: number
     }
+  /** An operator has changed something by hand: `action` is `warm`, `stop`, `forget` or `refresh`. */
+  | { readonly type: 'steered'; readonly action: string; readonly why: string }
   | {
       readonly type: 'reloaded'
       readonly kept: number

@@ -14,6 +14,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   wire: ['core', 'algorithms'],
   client: ['core', 'algorithms', 'policies', 'wire'],
   server: ['core', 'algorithms', 'policies', 'wire'],
+  admin: ['core', 'algorithms', 'caches', 'wire', 'server'],
   rules: ['core', 'algorithms', 'policies', 'caches', 'wire', 'client', 'server'],
   adapters: UPKEEP,
   compat: UPKEEP,

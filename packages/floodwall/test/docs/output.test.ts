@@ -9,7 +9,7 @@ import { place, snippetsIn } from './snippets.ts'
 // What a snippet says that it prints (`// → text`), it prints: those lines, in that order, perhaps with others between them. Where the text
 // has an ellipsis, anything may stand.
 
-const ARROW = /\/\/ → (.*)$/
+const ARROW = /\/\/ → (.*)$/m
 
 const expectedOf = (code: string): string[] => code.split('\n').flatMap((line) => ARROW.exec(line)?.[1] ?? [])
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { digestOf, isToken, tokenForm } from 'floodwall/admin'
 import { hostForm } from '../routes/host-pattern.ts'
 import { type Address, isLoopback, type SocketPath, showPlace } from './address.ts'
 import type { Credentials } from './credentials.ts'
@@ -15,10 +15,6 @@ export interface AdminConfig {
   /** Hosts that it answers to besides its own. */
   readonly hosts: readonly string[]
 }
-
-/** Shorter can be guessed by asking. */
-const SHORTEST_TOKEN = 16
-const TOKEN = /^[\x21-\x7e]+$/
 
 const HOST = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::\d{1,5})?$/
 
@@ -46,10 +42,9 @@ export function adminOf(
   let token: Buffer | undefined
   if (adminToken !== undefined) {
     const text = credentials.text('adminToken', adminToken)?.trim()
-    if (text !== undefined && (text.length < SHORTEST_TOKEN || !TOKEN.test(text))) {
-      const expected = `a file with one token of at least ${SHORTEST_TOKEN} visible characters`
-      faults.say('adminToken', JSON.stringify(adminToken), expected)
-    } else if (text !== undefined) token = createHash('sha256').update(text).digest()
+    if (text !== undefined && !isToken(text)) {
+      faults.say('adminToken', JSON.stringify(adminToken), `a file with one ${tokenForm.slice(2)}`)
+    } else if (text !== undefined) token = digestOf(text)
   } else if (!isLoopback(admin)) {
     faults.say(
       'admin',

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-// Who may read the admin pages? Who knows the token.
+// Who may come in? Who knows the token.
 //
 // Compared by digest, in the same time whatever was given: neither length nor a common start can be measured. Wrong ones are counted: after
 // ten in a second they are answered 429, which says in the figures and the log that somebody is guessing. The right one is always taken:
@@ -9,12 +9,28 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 const MOST_FAILURES = 10
 const WINDOW_MS = 1000
 
-export type Verdict = 'ok' | 'none' | 'wrong' | 'too-many'
+export type TokenVerdict = 'ok' | 'none' | 'wrong' | 'too-many'
+
+/** Shorter can be guessed by asking. */
+const SHORTEST = 16
+const VISIBLE = /^[\x21-\x7e]+$/
+
+/** What a token is, in words. */
+export const tokenForm = `a token of at least ${SHORTEST} visible characters`
+
+export function isToken(text: unknown): text is string {
+  return typeof text === 'string' && text.length >= SHORTEST && VISIBLE.test(text)
+}
+
+/** What is kept of a token: SHA-256. */
+export function digestOf(token: string): Buffer {
+  return createHash('sha256').update(token).digest()
+}
 
 export class Token {
   /** Wrong ones, ever. */
   failures = 0
-  /** SHA-256; undefined: everybody may. */
+  /** Undefined: everybody may. */
   private digest: Buffer | undefined
   private since = Number.NEGATIVE_INFINITY
   private lately = 0
@@ -28,11 +44,10 @@ export class Token {
   }
 
   /** `authorization`: the header's value. */
-  check(authorization: string | undefined, now: number): Verdict {
+  check(authorization: string | undefined, now: number): TokenVerdict {
     if (this.digest === undefined) return 'ok'
     if (authorization === undefined) return 'none'
-    const given = createHash('sha256').update(tokenIn(authorization)).digest()
-    if (timingSafeEqual(given, this.digest)) return 'ok'
+    if (timingSafeEqual(digestOf(tokenIn(authorization)), this.digest)) return 'ok'
     this.failures++
     if (now - this.since >= WINDOW_MS) {
       this.since = now

@@ -1,0 +1,7 @@
+export { type Admin, admin } from './admin.ts'
+export type { AdminOptions, ListenOptions } from './admin-options.ts'
+export { type Answer, jsonAnswer, sendAnswer } from './answer.ts'
+export { type Asking, Door, type DoorOptions, type Place, type Refused } from './door.ts'
+export { endServer, operatorsServer } from './listener.ts'
+export type { Inspectable, Registered, SteeredCache, SteeredTable } from './registry.ts'
+export { digestOf, isToken, Token, type TokenVerdict, tokenForm } from './token.ts'
