@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { adaptiveLimitInAFlood } from './charts/adaptive-limit.mjs'
 import { balanceOverAnOutage } from './charts/balance.mjs'
+import { streamsThatShare } from './charts/bandwidth.mjs'
 import { bbrInAFlood } from './charts/bbr.mjs'
 import { breakerOverAnOutage, breakerStates } from './charts/breaker.mjs'
 import { breakerAndATargetThatHangs } from './charts/breaker-hang.mjs'
@@ -34,6 +35,7 @@ export const folder = fileURLToPath(new URL('../../docs/pictures', import.meta.u
 export const pictures = /** @type {Readonly<Record<string, () => string>>} */ ({
   'adaptive-limit.svg': adaptiveLimitInAFlood,
   'balance.svg': balanceOverAnOutage,
+  'bandwidth.svg': streamsThatShare,
   'bbr.svg': bbrInAFlood,
   'breaker.svg': breakerOverAnOutage,
   'breaker-hang.svg': breakerAndATargetThatHangs,

@@ -49,10 +49,9 @@ test('the table of settings names those of the top level', () => {
 })
 
 test('the table of figures names those that there are', () => {
-  const source = readFileSync(
-    fileURLToPath(new URL('../../packages/cli/src/gateway/admin/metrics.ts', import.meta.url)),
-    'utf8',
-  )
+  const gateway = new URL('../../packages/cli/src/gateway/', import.meta.url)
+  const files = ['admin/metrics.ts', 'routes/bandwidth-figures.ts']
+  const source = files.map((file) => readFileSync(fileURLToPath(new URL(file, gateway)), 'utf8')).join('\n')
   const namesIn = (text: string): string[] => [...new Set(text.match(/floodwall_[a-z_]+/g))].sort()
   const [, figures = ''] = page.split('### Figures')
   expect(namesIn(figures)).toEqual(namesIn(source))

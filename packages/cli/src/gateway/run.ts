@@ -1,5 +1,6 @@
 import { exitCodes } from '../exit-codes.ts'
 import { checkAccessLog } from './access/access-log.ts'
+import { showBandwidth } from './config/bandwidth-options.ts'
 import { byRoute } from './config/by-route.ts'
 import { type Config, configOf, type Flags } from './config/config.ts'
 import { crampedBy } from './config/descriptors.ts'
@@ -87,6 +88,8 @@ function approve(config: Config): number {
   for (const concern of [...concerns, ...crampedBy(config)]) console.error(`warning: ${concern}`)
   console.log(`The settings are fine: routes ${routes.length}, clusters ${clusters.length}.`)
   for (const line of byRoute(routes.map(({ id, timeout }) => [id, showFirstByte(timeout)]))) console.log(line)
+  const narrow = routes.flatMap(({ id, bandwidth }) => (bandwidth ? [[id, showBandwidth(bandwidth)] as const] : []))
+  for (const line of byRoute(narrow)) console.log(line)
   return exitCodes.fine
 }
 

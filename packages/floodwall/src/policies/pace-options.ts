@@ -1,19 +1,22 @@
 import * as v from 'valibot'
 import { snapshotOf } from '../core/layer.ts'
-import { amountOrZero, count, positiveSpan } from '../core/schema.ts'
+import { rateOrBytes, spelled, unitsOrBytes } from '../core/rate-schema.ts'
+import { count, positiveSpan } from '../core/schema.ts'
 
-export const paceOptions = v.strictObject({
-  /** Cost that goes per `per`. 0: nothing goes. */
-  rate: amountOrZero,
+const entries = v.strictObject({
+  /** Cost that goes per `per`, or bytes with their span: `'10MB/s'`. 0: nothing goes. */
+  rate: rateOrBytes,
   /** The span that `rate` is per. Default 1 s. */
   per: v.optional(positiveSpan, '1s'),
   /** What may go at once after a pause. Default 1, one by one; 0 at rate 0. */
-  burst: v.optional(amountOrZero),
+  burst: v.optional(unitsOrBytes),
   /** The longest wait. Who would wait longer is refused when he comes. Default 1 s. */
   atMost: v.optional(positiveSpan, '1s'),
   /** Places. Default 10,000. */
   size: v.optional(count, 10_000),
 })
+
+export const paceOptions = v.pipe(entries, spelled())
 
 export type PaceOptions = v.InferInput<typeof paceOptions>
 export type PaceSettings = v.InferOutput<typeof paceOptions>

@@ -1,6 +1,7 @@
 export { RetryShare } from '../algorithms/retry/retry-share.ts'
 export { ambient, currentCall } from './ambient.ts'
 export { writeAnswer } from './answers.ts'
+export { type BodyCostOptions, byBytes } from './body-cost.ts'
 export { type AnyRequest, callOf } from './call-of.ts'
 export {
   type AddressKeyOptions,

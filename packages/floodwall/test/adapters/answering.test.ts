@@ -209,7 +209,9 @@ describe('past the methods of the response', () => {
 test('an edge within another one hears the same answer, and each gives its own slot back', async () => {
   const [outer, inner] = [pipeline('outer', [bulkhead({ slots: 1 })]), pipeline('inner', [bulkhead({ slots: 1 })])]
   const within = protect(inner, (_, response) => void response.end('both'))
-  const guard = protect(outer, (request: IncomingMessage, response) => void within(request, response))
+  const guard = protect(outer, (request: IncomingMessage, response) => {
+    within(request, response)
+  })
   await using server = await serving(guard)
   const agent = oneConnection()
   for (let i = 0; i < 3; i++) expect((await ask({ port: server.port, agent })).body).toBe('both')

@@ -17,6 +17,7 @@ import { ask } from '../support/asks.ts'
 
 const SPAN = 'a span such as 250 (ms), "250ms" or "1.5s"'
 const COUNT = 'a whole number from 1'
+const RATE = 'a number of 0 or more, or bytes in a span such as "10MB/s", "512KiB/s" or "1.5MiB/min"'
 const SHARE = 'a share above 0 and at most 1 (0.5 is 50 %)'
 
 /** The faults that `make` was refused for. */
@@ -70,9 +71,9 @@ const BULKHEAD: readonly Row[] = [['slots', 'a whole number from 0', NO_COUNT]]
 const ALGORITHM = 'one of "tokenBucket", "gcra", "leakyBucket", "slidingWindow", "slidingLog", "fixedWindow", "warmUp"'
 
 const RATE_LIMIT: readonly Row[] = [
-  ['rate', 'a number of 0 or more', [...NO_NUMBER, -1, 1e13]],
+  ['rate', RATE, [...NO_NUMBER, -1, 1e13]],
   ['per', `${SPAN}, above 0`, [...NO_SPAN, 0]],
-  ['burst', 'a number of 0 or more', [...NO_NUMBER, -1, 1e13]],
+  ['burst', 'a number of 0 or more, or bytes such as "64KiB" or "10MB"', [...NO_NUMBER, -1, 1e13]],
   ['charge', 'one of "calls", "time"', [...NO_NUMBER, 'Time', 'bytes', 0]],
   ['algorithm', ALGORITHM, [...NO_NUMBER, 'token-bucket', 'Gcra', 0]],
   ['warmUp', 'an object of options', [null, 1, 'x', true]],

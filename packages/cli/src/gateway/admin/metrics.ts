@@ -1,5 +1,6 @@
 import type { Snapshot } from 'floodwall'
 import type { Gateway } from '../gateway.ts'
+import { bandwidthFigures } from '../routes/bandwidth-figures.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
 import { Exposition } from './exposition.ts'
 
@@ -10,6 +11,7 @@ export function metrics(gateway: Gateway): string {
   const text = new Exposition()
   traffic(text, gateway)
   latency(text, gateway)
+  bandwidthFigures(text, gateway.site.routes)
   doors(text, gateway)
   tunnels(text, gateway)
   upstreams(text, gateway)

@@ -7,6 +7,7 @@ import type { Trust } from '../listener/trust.ts'
 import { accessLogOptions } from './access-log-options.ts'
 import { type Address, address, adminAddress } from './address.ts'
 import { type AdminConfig, adminHost, adminOf } from './admin-options.ts'
+import { callerlessIn } from './bandwidth-options.ts'
 import { tellClashes, trusting } from './clashes.ts'
 import {
   balanceEntry,
@@ -178,6 +179,7 @@ export function configOf(flags: Flags, reading: Reading = new Reading()): Config
       ...cuts,
       ...disorderIn(routes, clusters),
       ...keylessIn(routes),
+      ...callerlessIn(routes),
     ],
   }
 }

@@ -7,6 +7,7 @@ import { type HeaderEdits, headerEdits, noEdits, sentHeader } from '../routes/he
 import { HostPattern, hostForm } from '../routes/host-pattern.ts'
 import { PathPattern, patternForm } from '../routes/path-pattern.ts'
 import { Rewrite, rewriteForm } from '../routes/rewrite.ts'
+import { type BandwidthConfig, bandwidthOption } from './bandwidth-options.ts'
 import type { Faults } from './faults.ts'
 import type { FirstByteTime } from './first-byte-options.ts'
 import { type KeyPart, keyOption } from './key-options.ts'
@@ -37,6 +38,8 @@ export interface RouteConfig {
   readonly request: HeaderEdits
   readonly response: HeaderEdits
   readonly limits: RouteLimits
+  /** How many bytes a second it passes; undefined: as many as come. */
+  readonly bandwidth: BandwidthConfig | undefined
   /** So much of a request's body is kept, so that it can be sent a second time; 0: none. */
   readonly replayBytes: number
   /** What may be sent a second time: idempotent methods, those with an `Idempotency-Key` too, or everything. */
@@ -95,6 +98,8 @@ export const routeOptions = v.strictObject({
   response: v.optional(headerEdits, {}),
   /** Limits of this route; what is not said is as at the top level. */
   limits: v.optional(routeLimitOptions, {}),
+  /** Bytes a second of its bodies, `up` to the server and `down` to the client. Default: no limit. */
+  bandwidth: v.optional(bandwidthOption),
   /** So much of a request's body is kept, so that what is idempotent can be tried again. Default `64KiB`; 0: none. */
   replay: v.optional(bytes, '64KiB'),
   /**
@@ -139,6 +144,7 @@ export function onlyRoute(cluster: string, { layers, timeout, retryShare }: Rout
     request: noEdits,
     response: noEdits,
     limits: {},
+    bandwidth: undefined,
     replayBytes: 65_536,
     idempotent: 'methods',
     upgrade: websocketOnly,
@@ -203,6 +209,7 @@ export function routeOf(
     request: settings.request,
     response: settings.response,
     limits: settings.limits,
+    bandwidth: settings.bandwidth,
     replayBytes: settings.replay,
     idempotent: settings.idempotent,
     upgrade: protocolsOf(settings.upgrade, settings.class),

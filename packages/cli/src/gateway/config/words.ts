@@ -1,3 +1,4 @@
+import { toBytes } from 'floodwall'
 import * as v from 'valibot'
 
 // The words of the gateway's settings that layers have no use for.
@@ -16,25 +17,7 @@ export function whole(least: number, most: number): v.GenericSchema<number, numb
   )
 }
 
-const UNITS: Readonly<Record<string, number>> = {
-  B: 1,
-  kB: 1000,
-  KiB: 1024,
-  MB: 1e6,
-  MiB: 1024 ** 2,
-  GB: 1e9,
-  GiB: 1024 ** 3,
-}
-const SIZE = /^(\d+(?:\.\d+)?) ?(B|kB|KiB|MB|MiB|GB|GiB)$/
 const MOST_BYTES = 2 ** 50
-
-/** Bytes, from `65536` or `"64KiB"`; NaN for anything else. */
-function toBytes(given: unknown): number {
-  if (typeof given === 'number') return Number.isInteger(given) && given >= 0 ? given : Number.NaN
-  const parts = typeof given === 'string' ? SIZE.exec(given) : null
-  if (parts === null) return Number.NaN
-  return Math.round(Number(parts[1]) * (UNITS[parts[2] as string] as number))
-}
 
 /** A number of bytes, 0 or more: `65536`, `"64KiB"`, `"10MB"`. */
 export const bytes: v.GenericSchema<number | string, number> = v.pipe(

@@ -104,7 +104,7 @@ export class Attempt implements Rider {
     if (this.state === HEAD) return this.complete()
     if (this.state === RELAYED) {
       this.state = OVER
-      this.exchange.end(null, this.trailers)
+      this.exchange.outlet.end(null, this.trailers)
     }
     this.whole = true
     this.settle(this.verdict)
@@ -148,7 +148,7 @@ export class Attempt implements Rider {
       this.state = OVER
       const { first, more, trailers } = this
       this.forget()
-      exchange.end(more === null ? first : Buffer.concat([first as Buffer, ...more]), trailers)
+      exchange.outlet.end(more === null ? first : Buffer.concat([first as Buffer, ...more]), trailers)
       return
     }
     this.state = RELAYED
@@ -271,7 +271,7 @@ export class Attempt implements Rider {
   }
 
   private write(chunk: Buffer): void {
-    if (this.exchange.write(chunk) || this.blocked) return
+    if (this.exchange.outlet.write(chunk) || this.blocked) return
     this.blocked = true
     this.controller?.pause()
   }

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Call, Done, Outcome } from 'floodwall'
 import type { RequestHead } from '../heads/request-head.ts'
 import { trailersOf } from '../heads/response-head.ts'
@@ -9,14 +8,18 @@ import type { Route } from '../routes/route.ts'
 import { Handshake } from '../upgrades/handshake.ts'
 import type { Offer } from '../upgrades/offer.ts'
 import type { Upstream } from '../upstreams/upstream.ts'
+import { AnswerHold } from './answer-hold.ts'
 import { Attempt } from './attempt.ts'
 import { type Cause, finerOf, forbidRetry, GivenUp, problemOf, retryAfterOf, whyOf } from './failures.ts'
-import { LINGER_BYTES, linger } from './linger.ts'
+import { isLast } from './last-answer.ts'
+import { linger } from './linger.ts'
 import { Clocks } from './patience.ts'
+import { probe } from './probe.ts'
 import type { Problem } from './problem.ts'
 import { withOurs } from './quota-lines.ts'
 import { RequestBody } from './request-body.ts'
 import { sendingTo } from './sending.ts'
+import { sever } from './sever.ts'
 
 // One request of a client and its answer: the operation, of which attempts are the tries. It writes exactly one answer, or breaks the
 // connection: what has been passed on cannot be taken back, and a client must never take half of it for the whole.
@@ -47,6 +50,8 @@ export class Exchange {
   offer: Offer | null = null
   /** What stands still while the client sends; none where it has no body to send. */
   clocks: Clocks | null = null
+  /** What writes the answer: itself, or what holds it back for its route. */
+  outlet: AnswerHold | Exchange = this
   /** Its body is collected before a layer is asked. */
   collects = false
   private over = false
@@ -138,7 +143,7 @@ export class Exchange {
   answer(problem: Problem, retryAfter?: string, outcome?: Outcome<unknown>): void {
     if (this.over) return
     const { id, peer, route } = this
-    const closing = this.closing(true) || problem.closing
+    const closing = isLast(this, true) || problem.closing
     const why = outcome !== undefined && peer.trusted ? whyOf(outcome, route.firstByte) : undefined
     const { lines, body } = problem.answer(id, closing, route.config.errors, retryAfter, why, finerOf(outcome))
     if (closing) peer.closing = true
@@ -151,8 +156,10 @@ export class Exchange {
 
   /** False when the upstream's head cannot be written: then nothing has been. */
   writeHead(status: number, lines: string[], whole: boolean): boolean {
-    if (this.closing(whole)) lines.push('Connection', 'close')
+    if (isLast(this, whole)) lines.push('Connection', 'close')
     if (this.spent) forbidRetry(lines)
+    const flow = this.isHead ? undefined : this.route.bandwidth?.download(this)
+    if (flow !== undefined) this.outlet = new AnswerHold(flow, this)
     return this.put(status, lines)
   }
 
@@ -182,7 +189,7 @@ export class Exchange {
     if (this.response.write(chunk)) return true
     if (!this.drains) {
       this.drains = true
-      this.response.on('drain', () => this.chosen?.unblock())
+      this.response.on('drain', () => (this.hold === null ? this.chosen?.unblock() : this.hold.drained()))
     }
     return false
   }
@@ -205,16 +212,7 @@ export class Exchange {
     this.proxy.tellBroken(cause)
     this.cut = true
     this.conclude()
-    this.sever()
-  }
-
-  /** Ends the connection behind the answers that come before this one, which nothing is wrong with. */
-  private sever(): void {
-    const { response, peer } = this
-    if (response.socket !== null) return peer.cut()
-    // Its turn has not come: none of it is written yet, and when it comes none will be.
-    peer.closing = true
-    response.once('socket', (socket: Socket) => socket.destroySoon())
+    sever(this.response, this.peer)
   }
 
   /** The connection of the client is gone. */
@@ -236,11 +234,19 @@ export class Exchange {
     return !this.request.complete && this.body?.ended !== true
   }
 
+  /** Some of the request is not here: the client has not sent it, or its route holds it back. */
+  get arriving(): boolean {
+    return this.incomplete || this.body?.held === true
+  }
+
+  /** What its route holds back of the answer; null: it does not. */
+  get hold(): AnswerHold | null {
+    return this.outlet === this ? null : (this.outlet as AnswerHold)
+  }
+
   /** The client sends no more, and may have left altogether: only sending tells. An answer that has begun will tell by itself. */
   probe(): void {
-    // A 100 that nobody has asked for may be sent to everybody but HTTP/1.0, and is thrown away (RFC 9110, 15.2.1).
-    const { response, request } = this
-    if (response.socket !== null && !response.headersSent && request.httpVersionMinor !== 0) response.writeContinue()
+    probe(this.request, this.response)
   }
 
   /** The rest of the request will not come, or is not wanted: what was sent upstream of it must not pass for the whole. */
@@ -252,7 +258,7 @@ export class Exchange {
       this.cut = true
       this.cancel(uploadFailed)
       this.conclude()
-      return this.sever()
+      return sever(this.response, this.peer)
     }
     this.answer(problem)
     // After the answer: the end of a call that is cancelled would be answered, too.
@@ -265,14 +271,6 @@ export class Exchange {
     // Before the decision the operation is cancelled, wherever it waits; after it only the transfer is left.
     if (this.chosen === null) this.call?.cancel(reason, 'ignored')
     else this.chosen.drop('ignored')
-  }
-
-  /** Whether this is the last answer on its connection. `whole`: it is here already, and what is left of an upload is of no use. */
-  private closing(whole: boolean): boolean {
-    const last =
-      this.proxy.draining || this.head.last || (whole && this.head.bodyBytes > LINGER_BYTES && this.incomplete)
-    if (last) this.peer.closing = true
-    return last
   }
 
   /**
@@ -291,6 +289,7 @@ export class Exchange {
   private conclude(): void {
     if (this.over) return
     this.over = true
+    this.hold?.close()
     this.body?.destroy()
     this.peer.remove(this)
     this.proxy.concluded(this, performance.now() - this.since)

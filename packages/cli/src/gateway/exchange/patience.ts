@@ -94,8 +94,8 @@ export class Patient implements Policy {
   }
 
   /** Nothing of the request has to be waited for. */
-  private isSent({ body, incomplete }: Exchange): boolean {
-    return this.kind === 'deadline' ? !incomplete : body?.whole !== false
+  private isSent({ body, arriving }: Exchange): boolean {
+    return this.kind === 'deadline' ? !arriving : body?.whole !== false
   }
 
   inspect(now: number): ReturnType<NonNullable<Policy['inspect']>> {
@@ -180,7 +180,7 @@ class Running implements Clock {
   turn(to: Turn): void {
     if (this.over || this.connecting) return
     if (!this.once) this.hold()
-    if (this.disarm === null && (this.once ? !this.exchange.incomplete : to !== 'client')) {
+    if (this.disarm === null && (this.once ? !this.exchange.arriving : to !== 'client')) {
       this.arm(to === 'intake' ? this.intake : this.limit)
     }
   }

@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
+import { BodyReader } from './body-reader.ts'
 import type { Exchange } from './exchange.ts'
 import { tooLong } from './failures.ts'
+import { tellToGoOn } from './go-on.ts'
 import type { KeptBytes } from './kept-bytes.ts'
 import type { Clocks } from './patience.ts'
+import { UploadHold, type UploadTaker } from './upload-hold.ts'
 
 // The body of a request on its way up.
 //
@@ -31,7 +34,7 @@ const TAIL_BYTES = 256 * 1024
 
 const empty = Buffer.alloc(0)
 
-export class RequestBody {
+export class RequestBody implements UploadTaker {
   /** Nothing more comes. */
   ended = false
   private readonly request: IncomingMessage
@@ -51,8 +54,11 @@ export class RequestBody {
   private attached = false
   private gone = false
   private wanting = false
+  /** Its route holds it back: the clocks stand still. */
+  private standing = false
+  private readonly hold: UploadHold | null
   private waiter: (() => void) | null = null
-  private reader: Reader | null = null
+  private reader: BodyReader | null = null
 
   constructor(exchange: Exchange, limits: BodyLimits, clocks: Clocks) {
     this.exchange = exchange
@@ -62,6 +68,18 @@ export class RequestBody {
     this.limits = limits
     this.clocks = clocks
     this.full = limits.keep === 0
+    const flow = exchange.route.bandwidth?.upload(exchange)
+    this.hold = flow === undefined ? null : new UploadHold(flow, this)
+  }
+
+  /** Its route holds it back: not all of what the client has sent may have passed. */
+  get held(): boolean {
+    return this.hold !== null && !this.ended
+  }
+
+  /** For how long its route has held it back. */
+  heldMs(now: number): number {
+    return this.hold === null ? 0 : this.hold.heldMs(now)
   }
 
   /** Somebody waits for what the client has not sent. */
@@ -89,8 +107,9 @@ export class RequestBody {
     // Most come with the head, and are told of right behind it.
     process.nextTick(() => {
       if (this.gone) return
-      if (this.seize(bytes)) ready()
-      else this.collect(ready)
+      if (!this.seize(bytes)) return this.collect(ready)
+      if (this.hold === null) ready()
+      else this.hold.settle(bytes, ready)
     })
   }
 
@@ -117,7 +136,7 @@ export class RequestBody {
   /** For one try: all of it, or a stream of it. */
   content(): Buffer | Readable {
     if (!this.ended || this.started) {
-      this.reader = new Reader(this)
+      this.reader = new BodyReader(this)
       return this.reader
     }
     if (this.pieces.length > 1) this.pieces = [Buffer.concat(this.pieces)]
@@ -136,11 +155,12 @@ export class RequestBody {
     this.want(false)
     this.detach()
     this.drop()
+    this.hold?.close()
     this.reader?.destroy()
   }
 
   /** @internal The server wants more. */
-  pull(reader: Reader): void {
+  pull(reader: BodyReader): void {
     if (reader !== this.reader) return
     this.started = true
     for (let piece = this.pieces.shift(); piece !== undefined; piece = this.pieces.shift()) {
@@ -153,7 +173,7 @@ export class RequestBody {
   }
 
   /** @internal The server wants no more. */
-  left(reader: Reader): void {
+  left(reader: BodyReader): void {
     if (reader !== this.reader) return
     this.reader = null
     this.want(false)
@@ -162,7 +182,9 @@ export class RequestBody {
     if (this.started) this.clocks.turn(this.length > TAIL_BYTES ? 'intake' : 'answer')
   }
 
-  private drink(): void {
+  /** @internal */
+  drink(): void {
+    if (this.hold?.goOn() === true) return
     this.want(true)
     if (!this.attached) this.attach()
     this.request.resume()
@@ -185,27 +207,44 @@ export class RequestBody {
   }
 
   private want(more: boolean): void {
-    if (this.wanting === more) return
+    if (this.wanting === more && !this.standing) return
     this.wanting = more
+    this.standing = false
     this.clocks.turn(more ? 'client' : this.started ? 'intake' : 'answer')
   }
 
   private readonly onData = (piece: Buffer): void => {
     this.length += piece.length
     if (this.length > this.limits.most) return this.exchange.giveUp(tooLong)
+    if (this.hold === null) this.accept(piece)
+    else this.hold.take(piece)
+  }
+
+  /** @internal */
+  stand(): void {
+    this.request.pause()
+    this.wanting = false
+    this.standing = true
+    this.clocks.turn('client')
+  }
+
+  /** @internal */
+  accept(piece: Buffer): boolean {
     if (this.started) {
-      if (this.reader?.push(piece) === true) return
+      if (this.reader?.push(piece) === true) return true
       this.want(false)
-      return void this.request.pause()
+      this.request.pause()
+      return false
     }
     this.add(piece)
     if (this.length <= this.limits.keep && this.kept.take(piece.length, this.limits.keepOfAll)) {
       this.taken += piece.length
-      return
+      return true
     }
     this.full = true
     this.request.pause()
     this.go()
+    return false
   }
 
   private add(piece: Buffer): void {
@@ -217,7 +256,13 @@ export class RequestBody {
   }
 
   private readonly onEnd = (): void => {
+    if (this.hold === null || this.hold.end()) this.finish()
+  }
+
+  /** @internal */
+  finish(): void {
     this.ended = true
+    this.hold?.close()
     if (this.started) {
       this.want(false)
       this.reader?.push(null)
@@ -241,37 +286,4 @@ export class RequestBody {
     this.pieces = []
     this.giveBack(this.taken)
   }
-}
-
-/** What one try reads. */
-class Reader extends Readable {
-  private readonly body: RequestBody
-
-  constructor(body: RequestBody) {
-    super()
-    this.body = body
-    // Whoever reads it hears of its end otherwise, too; and when nobody does any more, an error is no news.
-    this.on('error', () => {})
-  }
-
-  override _read(): void {
-    this.body.pull(this)
-  }
-
-  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
-    this.body.left(this)
-    callback(error)
-  }
-}
-
-/**
- * Not before it is the turn of this response: node:http puts the head of a queued one before what is queued already, and the 100 would end up
- * in the middle of the answer.
- */
-function tellToGoOn(response: ServerResponse): void {
-  const go = (): void => {
-    if (!response.headersSent) response.writeContinue()
-  }
-  if (response.socket === null) response.once('socket', go)
-  else go()
 }

@@ -216,7 +216,9 @@ export class Peer implements Sender {
     for (let exchange = this.first; exchange !== null; exchange = exchange.after) {
       if (!exchange.incomplete) continue
       // Where the route has a time of its own, the sweep sees to it.
-      if (exchange.route.config.limits.requestMs === undefined) exchange.giveUp(stalled)
+      if (exchange.route.config.limits.requestMs === undefined && exchange.route.bandwidth === undefined) {
+        exchange.giveUp(stalled)
+      }
       return true
     }
     return false
@@ -231,7 +233,9 @@ export class Peer implements Sender {
     } else if (rested) this.probe()
     for (let exchange = this.first; exchange !== null; exchange = exchange.after) {
       if (!exchange.incomplete) continue
-      if (now - exchange.since >= exchange.route.requestMs(limits)) return exchange.giveUp(stalled)
+      // What we held back of it is not his fault.
+      const heldMs = exchange.body?.heldMs(now) ?? 0
+      if (now - exchange.since - heldMs >= exchange.route.requestMs(limits)) return exchange.giveUp(stalled)
       if (!exchange.uploading) {
         this.pace.rest(exchange, now)
         this.read = -1
@@ -263,7 +267,7 @@ export class Peer implements Sender {
   /** Nothing of an answer that has begun was written for a while: nothing that would tell whether anybody listens. */
   private isSilent(now: number): boolean {
     const { bytesWritten, writableLength } = this.socket
-    const begun = this.first?.response.headersSent === true
+    const begun = this.first?.response.headersSent === true && this.first.hold?.holds !== true
     // Who is slow to read has something to read: that is for `stall` to judge.
     if (!begun || writableLength > 0 || bytesWritten !== this.written) {
       this.written = bytesWritten

@@ -10,6 +10,7 @@ import { isFlooded } from '../exchange/retries.ts'
 import type { RequestHead } from '../heads/request-head.ts'
 import type { PeerLimits } from '../listener/peer.ts'
 import type { UpstreamCluster } from '../upstreams/cluster.ts'
+import { bandwidthLayer, type RouteBandwidth } from './bandwidth.ts'
 import { keyOf } from './caller-key.ts'
 import { edit, noEdits } from './header-edits.ts'
 import type { StaticLane } from './static-lane.ts'
@@ -33,6 +34,8 @@ export class Route {
   readonly limits: QuotaFields
   /** It wants to know how long requests have waited for the loop. */
   readonly guarded: boolean
+  /** How many bytes it passes. */
+  readonly bandwidth: RouteBandwidth | undefined
   private readonly retries: boolean
   private attempts: string | undefined
   private attemptsReadAt = Number.NEGATIVE_INFINITY
@@ -53,6 +56,7 @@ export class Route {
     this.limits = new QuotaFields(made, config.rateLimitHeaders)
     this.telemetry = telemetry
     this.guarded = config.layers.some(({ kind }) => kind === 'overload')
+    this.bandwidth = config.bandwidth && (made.find('bandwidth') as RouteBandwidth)
     this.retries = config.layers.some(({ kind }) => kind === 'retry')
   }
 
@@ -162,6 +166,7 @@ export class Route {
   }
 }
 
-function layersOf({ kind, layers }: RouteConfig, cluster: UpstreamCluster, lane: StaticLane): Layer[] {
-  return [client, ...(kind === 'static' ? lane.layers : []), ...layers, cluster.way]
+function layersOf({ kind, layers, bandwidth }: RouteConfig, cluster: UpstreamCluster, lane: StaticLane): Layer[] {
+  const width = bandwidth === undefined ? [] : [bandwidthLayer(bandwidth)]
+  return [client, ...width, ...(kind === 'static' ? lane.layers : []), ...layers, cluster.way]
 }

@@ -49,7 +49,8 @@ export class Handshake extends Attempt {
     exchange.route.editAnswer(lines, exchange.head)
     lines.push('Connection', 'Upgrade', 'Upgrade', offer.protocol)
     if (exchange.changeTo(lines)) {
-      return exchange.proxy.upgrades.connect(offer, socket, (tunnel) => {
+      const flows = exchange.route.bandwidth?.tunnel(exchange)
+      return exchange.proxy.upgrades.connect(offer, socket, flows, (tunnel) => {
         exchange.proxy.tellTunnel(exchange, this.upstream, tunnel)
         // How long it was says nothing about the server.
         this.settle('ignored')

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { reset } from '../listener/reset.ts'
+import type { TunnelFlows } from '../routes/bandwidth.ts'
 import { Frames } from './frames.ts'
 import { Way } from './way.ts'
 
@@ -17,6 +18,8 @@ export interface TunnelEnds {
   readonly early: readonly Buffer[]
   /** What passes are WebSocket frames. */
   readonly framed: boolean
+  /** What its route lets it pass. */
+  readonly flows: TunnelFlows | undefined
 }
 
 export class Tunnel {
@@ -30,11 +33,11 @@ export class Tunnel {
   private leaving = false
 
   /** `onEnd`: both are closed. */
-  constructor({ client, upstream, early, framed }: TunnelEnds, onEnd: () => void) {
+  constructor({ client, upstream, early, framed, flows }: TunnelEnds, onEnd: () => void) {
     this.client = client
     this.upstream = upstream
-    this.up = new Way(client, upstream, framed ? new Frames() : null, true)
-    this.down = new Way(upstream, client, framed ? new Frames() : null, false)
+    this.up = new Way(client, upstream, framed ? new Frames() : null, true, flows?.up)
+    this.down = new Way(upstream, client, framed ? new Frames() : null, false, flows?.down)
     // Each end decides for itself when it has said all. The client's is so already.
     upstream.allowHalfOpen = true
     let open = 2
@@ -82,7 +85,8 @@ export class Tunnel {
   /** Leaves when nothing has moved for too long. */
   sweep(now: number, idleMs: number): void {
     const moved = this.up.bytes + this.down.bytes
-    if (moved !== this.moved) {
+    // Who is held back by us is not still.
+    if (moved !== this.moved || this.up.paying || this.down.paying) {
       this.moved = moved
       this.movedAt = now
       return

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Limits } from '../config/limits.ts'
 import { Problem } from '../exchange/problem.ts'
 import type { RequestHead } from '../heads/request-head.ts'
+import type { TunnelFlows } from '../routes/bandwidth.ts'
 import { Offer } from './offer.ts'
 import { Tunnel } from './tunnel.ts'
 import { handshakeFault } from './websocket.ts'
@@ -63,8 +64,9 @@ export class Upgrades {
   }
 
   /** The server has taken it: from here on both speak to each other. `onEnd`: they have ended. */
-  connect(offer: Offer, upstream: Socket, onEnd: (tunnel: Tunnel) => void): void {
-    const tunnel = new Tunnel({ ...offer.take(), upstream, framed: offer.protocol === 'websocket' }, () => {
+  connect(offer: Offer, upstream: Socket, flows: TunnelFlows | undefined, onEnd: (tunnel: Tunnel) => void): void {
+    const framed = offer.protocol === 'websocket'
+    const tunnel = new Tunnel({ ...offer.take(), upstream, framed, flows }, () => {
       this.open--
       this.toServers += tunnel.toServer
       this.toClients += tunnel.toClient

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import type { Ask } from '../../core/gate.ts'
 import { snapshotOf } from '../../core/layer.ts'
+import { rateOrBytes, spelled, unitsOrBytes } from '../../core/rate-schema.ts'
 import { amountOrZero, count, oneOf, positiveSpan, shareOrZero } from '../../core/schema.ts'
 import { LONGEST_KEY } from '../keys/hash.ts'
 import type { KeyOf } from './keyed.ts'
@@ -19,10 +20,13 @@ const MOST_KEYS = 16_000_000
 
 const limit = {
   per: v.optional(positiveSpan, '1s'),
-  burst: v.optional(amountOrZero),
+  burst: v.optional(unitsOrBytes),
 }
 
-const override = v.strictObject({ rate: amountOrZero, ...limit }, 'a limit such as { rate: 100, burst: 200 }')
+const override = v.pipe(
+  v.strictObject({ rate: rateOrBytes, ...limit }, 'a limit such as { rate: 100, burst: 200 }'),
+  spelled(),
+)
 
 const overrides = v.pipe(
   v.record(v.string(), override, 'limits by key or pattern, such as { "partner:*": { rate: 100 } }'),
@@ -62,9 +66,9 @@ const oversell = v.pipe(
   v.check(({ rate }) => rate !== undefined && rate > 0, 'a rate above 0: what all keys together may take'),
 )
 
-export const keyedRateOptions = v.strictObject({
+const entries = v.strictObject({
   /** What each key may take per `per`. 0: nothing, or a given `burst` and then nothing; keys with an override have theirs. */
-  rate: amountOrZero,
+  rate: rateOrBytes,
   /** The span that `rate` is per. Default 1 s. */
   per: limit.per,
   /** The most that a key's idling can save. Default: `rate`, at least 1; nothing at rate 0. */
@@ -97,6 +101,8 @@ export const keyedRateOptions = v.strictObject({
   /** What the whole can carry: keys may go above their limits while it has room, and share it fairly when it has none. */
   oversell: v.optional(oversell),
 })
+
+export const keyedRateOptions = v.pipe(entries, spelled())
 
 export type KeyedRateOptions = v.InferInput<typeof keyedRateOptions>
 export type KeyedRateSettings = v.InferOutput<typeof keyedRateOptions>

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { snapshotOf } from '../../core/layer.ts'
-import { amountOrZero, factor, oneOf, positiveSpan } from '../../core/schema.ts'
+import { rateOrBytes, spelled, unitsOrBytes } from '../../core/rate-schema.ts'
+import { factor, oneOf, positiveSpan } from '../../core/schema.ts'
 
 const ALGORITHMS = [
   'tokenBucket',
@@ -19,12 +20,12 @@ export type RateAlgorithm = (typeof ALGORITHMS)[number]
 const WINDOWS: readonly unknown[] = ['slidingWindow', 'slidingLog', 'fixedWindow'] satisfies RateAlgorithm[]
 
 const entries = v.strictObject({
-  /** Tokens earned per `per`. 0: nothing passes, or a given `burst` and then nothing. */
-  rate: amountOrZero,
+  /** Tokens earned per `per`, or bytes with their span: `'10MB/s'`. 0: nothing passes, or a given `burst` and then nothing. */
+  rate: rateOrBytes,
   /** The span that `rate` is per. Default 1 s. */
   per: v.optional(positiveSpan, '1s'),
   /** The most that idling can save. Default: `rate`, at least 1; nothing at rate 0. Not for windows: theirs is `rate`. */
-  burst: v.optional(amountOrZero),
+  burst: v.optional(unitsOrBytes),
   /**
    * `calls`: a call costs its `cost`. `time`: `cost` is an estimate in milliseconds of work, corrected by what the work took; an
    * underestimate is owed, up to one burst. Only for `tokenBucket`. Default `calls`.
@@ -43,7 +44,7 @@ const entries = v.strictObject({
   ),
 })
 
-type Given = v.InferOutput<typeof entries>
+type Given = Omit<v.InferOutput<typeof entries>, 'rate'>
 
 /** What does not go together. */
 function faultIn({ algorithm = 'tokenBucket', burst, charge, warmUp }: Given): string | undefined {
@@ -55,6 +56,7 @@ function faultIn({ algorithm = 'tokenBucket', burst, charge, warmUp }: Given): s
 
 export const rateOptions = v.pipe(
   entries,
+  spelled(),
   v.rawCheck(({ dataset, addIssue }) => {
     const fault = dataset.typed ? faultIn(dataset.value) : undefined
     if (fault !== undefined) addIssue({ message: fault })
