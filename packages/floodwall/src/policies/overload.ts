@@ -127,6 +127,8 @@ class Overload implements Policy, Refuser {
       if (deadline - now < needs) return this.turnAway(sink, rank, 'deadline', deadline - now, needs, now)
     }
     let leaves: Waiter | undefined
+    // Who waits for the end of the turn alone need not, where others find no place.
+    if (line.size >= this.settings.size && keeper.free) this.wake()
     if (line.size >= this.settings.size) {
       leaves = places.last(keeper.overloaded)
       if (leaves === undefined || leaves.rank <= rank)

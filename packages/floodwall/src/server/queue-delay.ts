@@ -24,7 +24,7 @@ import type { Sources } from './signals/sources.ts'
 const SHORT_MS = 1
 /** Where between the last answer on its connection and the end of the turn a request came: in the middle, of many, 0.03 to 0.15 were measured. */
 const AGAIN = 0.1
-/** What remains of the rate of one turn in the next. */
+/** What remains of one turn in the next. */
 const KEPT = 0.5
 /** The standing delay is the least of this long: a burst has a request that waited little, a queue that stands has none. */
 const WINDOW_MS = 100
@@ -53,9 +53,10 @@ export class QueueDelay {
   /** What is met in this turn came between these. */
   private from = 0
   private to = 0
-  /** In this turn, on connections that were not answered during the one before; how many a millisecond there were of such. */
+  /** In this turn, on connections that were not answered during the one before; of such, and of the spans in which they came, lately. */
   private ordered = 0
-  private perMs = 0
+  private orderedLately = 0
+  private spansMs = 0
   /** How long the loop had slept when the last request was met; while turns are marked it does not. */
   private idle: number
   /** When turns were counted last, and what there was by then. */
@@ -98,14 +99,18 @@ export class QueueDelay {
   /** Where in its span the next one of those came that are found in their order: 0 to 1. */
   private place(spanMs: number): number {
     const before = this.ordered++
-    return (before + 0.5) / Math.max(before + 1, this.perMs * spanMs)
+    return (before + 0.5) / Math.max(before + 1, this.orderedLately * (this.spansMs > 0 ? spanMs / this.spansMs : 0))
   }
 
   /** The first request of a turn. */
   private meet(now: number): void {
     this.met = true
     const spanMs = this.to - this.from
-    if (spanMs > 0) this.perMs = this.perMs * KEPT + (this.ordered / spanMs) * (1 - KEPT)
+    // Sums, and not a mean of rates: one call in a turn of a microsecond is no million a second.
+    if (spanMs > 0) {
+      this.orderedLately = this.orderedLately * KEPT + this.ordered
+      this.spansMs = this.spansMs * KEPT + spanMs
+    }
     this.ordered = 0
     if (this.armed) {
       this.from = this.before
@@ -128,7 +133,9 @@ export class QueueDelay {
     const slept = idle - this.idle
     const awake = now - this.began - slept
     this.idle = idle
-    return awake < SHORT_MS ? 0 : this.turnMs(now, idle) * (awake / (awake + slept))
+    // Counted in any case: in the mean with thousands of short turns one that stood still would be none.
+    const turnMs = this.turnMs(now, idle)
+    return awake < SHORT_MS ? 0 : turnMs * (awake / (awake + slept))
   }
 
   /** How long a turn is in the mean, since they were counted last. A loop that is awake half of the time is found in one by half of what comes. */

@@ -17,8 +17,8 @@ interface Seen {
   ok: boolean
 }
 
-/** What becomes of calls to handlers of `handlerMs` at `load` times the capacity, after two seconds; before `stepAt` it is once the capacity. */
-function looped(handlerMs: number, load: number, seconds: number, stepAt = 0, seed = 1) {
+/** What becomes of calls to handlers of `handlerMs` at `load` times the capacity, after two seconds; before `stepAt` it is once the capacity. Once a second the loop stands still for `pauseMs`. */
+function looped(handlerMs: number, load: number, seconds: number, stepAt = 0, seed = 1, pauseMs = 0) {
   const random = () => {
     seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
     return seed / 2 ** 32
@@ -40,7 +40,12 @@ function looped(handlerMs: number, load: number, seconds: number, stepAt = 0, se
     for (; due <= now; due -= Math.log(1 - random()) / ((due < stepAt ? 1 : load) * perMs)) came.push(due)
   }
   const end = now + seconds * 1000
+  let pauseAt = pauseMs > 0 ? 1500 : Number.POSITIVE_INFINITY
   while (now < end) {
+    if (now >= pauseAt) {
+      pauseAt += 1000
+      now += pauseMs
+    }
     arrive()
     if (came.length === 0 && chores.length === 0) {
       slept += due - now
@@ -119,5 +124,17 @@ test.each([
     backMs.sort((a, b) => a - b)
     expect(backMs[7]).toBeLessThan(usualMs)
     expect(backMs[14]).toBeLessThan(mostMs)
+  },
+)
+
+test.each([6, 20, 60, 150])(
+  'a loop that stands still for %d ms, as for a collection, refuses nobody for it who is done soon',
+  (pauseMs) => {
+    // Ten come in a millisecond: with 150 ms there are more than may wait.
+    const { seen } = looped(0.03, 0.5, 8, 0, 1, pauseMs)
+    expect(seen.length).toBeGreaterThan(40_000)
+    expect(seen.filter(({ ok }) => !ok).length).toBe(0)
+    const waits = seen.map(({ at, endedAt }) => endedAt - at)
+    expect(Math.max(...waits.slice(0, 60_000))).toBeLessThan(pauseMs * 2 + 5)
   },
 )

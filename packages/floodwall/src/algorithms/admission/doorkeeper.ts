@@ -1,6 +1,5 @@
 import type { Verdict } from '../../core/outcome.ts'
 import { Knee, type KneeSettings } from '../estimators/knee.ts'
-import { WindowedMinimum } from '../stats/minimum.ts'
 import { AdmissionLevel } from './admission-level.ts'
 import { ByClass } from './by-class.ts'
 import { OPEN } from './level.ts'
@@ -50,8 +49,8 @@ const LONGEST_WINDOW_MS = 1000
 const AT_ONCE = 0.05
 /** nor is what was waited for the loop, and is only estimated, below the target of CoDel (RFC 8289): collections and time slices take as long. */
 const LOOP_MS = 5
-/** A pause makes all that came meanwhile wait once; a queue stands, so that nobody of the last so many milliseconds waited less. */
-const STANDS_MS = 100
+/** Work that is shorter lets the loop read on soon enough: to keep it would make a burst of what a pause of the loop has gathered. */
+const SHORT_MS = 1
 /** Signals are asked so often. */
 const LOOK_EVERY_MS = 100
 /** Windows end when calls come. After so long without any, what the last one has found is out of date. */
@@ -76,7 +75,6 @@ export class Doorkeeper {
   good = 0
   ran = 0
   private readonly pace = new Pace()
-  private readonly standing = new WindowedMinimum(STANDS_MS)
   private readonly surge = new Surge()
   private readonly cut = new AdmissionLevel()
   /** The window. */
@@ -176,10 +174,8 @@ export class Doorkeeper {
     this.seenAt = now
     const { perMs } = pace
     const isFree = lined === 0 && this.free
-    this.standing.record(waitedMs, now)
     const late = waitedMs > LOOP_MS && waitedMs > AT_ONCE * knee.baseMs
-    const unseen = late ? (this.standing.value(now) ?? 0) * perMs : 0
-    const backlog = lined + unseen + Math.max(0, this.inside - knee.limit)
+    const backlog = lined + Math.max(0, this.inside - knee.limit)
     const waits = !isFree || late || (surge.on && this.cut.level < OPEN)
     // Nobody is inside, and yet they wait: all sockets were read. Then it came since the last turn, and nothing need be estimated.
     const at = lined > 0 && this.inside === 0 ? metAt : now - waitedMs
@@ -190,7 +186,8 @@ export class Doorkeeper {
     const on = surge.on || this.share.value < 1
     if (on !== this.on) this.become(on, now)
     // With who has waited for the loop others have come, and are to be seen first.
-    const answer = isFree && !late ? ADMIT : WAIT
+    const isShort = knee.baseMs > 0 && knee.baseMs < SHORT_MS
+    const answer = isFree && (isShort || !late) ? ADMIT : WAIT
     if (!on) return answer
     const age = now - this.since
     if (age >= WINDOW_MS && (this.done >= WINDOW_CALLS || age >= LONGEST_WINDOW_MS)) this.turn(now)
