@@ -13,9 +13,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 type Method = (...args: unknown[]) => ServerResponse
 
 const BY: unique symbol = Symbol('floodwall.answering') as never
+const INNERMOST: unique symbol = Symbol('floodwall.innermost') as never
 
 interface Heard {
+  /** Who came first; most are alone. */
   [BY]?: Answering
+  /** The last of several. */
+  [INNERMOST]?: Answering
   writeHead: Method
   end: Method
 }
@@ -30,6 +34,8 @@ export abstract class Answering {
   protected readonly request: IncomingMessage
   protected readonly response: ServerResponse
   protected answeredBy: 'nobody' | 'handler' | 'us' = 'nobody'
+  /** What the handler's head says; what is written into the field later is not sent. */
+  protected status = 0
   /** The handler says its whole answer, right now. */
   private isEnding = false
   /** It runs, right now, up to its first `await`. */
@@ -37,6 +43,8 @@ export abstract class Answering {
   /** It has written a head, and may end its answer in the same breath. */
   private isHeadAlone = false
   private listens = false
+  /** The edge around this one. */
+  private outer: Answering | null = null
   /** The response's own methods, as they were. */
   private ownHead: Method | null = null
   private ownEnd: Method | null = null
@@ -80,8 +88,9 @@ export abstract class Answering {
     this.ownHead = heard.writeHead
     this.ownEnd = heard.end
     // An edge within another one: what it hears goes on to the outer one.
-    const isInner = heard[BY] !== undefined
-    if (!isInner) heard[BY] = this
+    this.outer = heard[INNERMOST] ?? heard[BY] ?? null
+    const isInner = this.outer !== null
+    heard[isInner ? INNERMOST : BY] = this
     heard.writeHead = isInner ? (...args) => this.throughHead(args[0], args[1], args[2]) : writeHead
     // A stream is over when it says so, and not when it was told to end.
     if (!isStream(this.request)) heard.end = isInner ? (...args) => this.throughEnd(args[0], args[1], args[2]) : end
@@ -90,9 +99,11 @@ export abstract class Answering {
   /** @internal */
   throughHead(status: unknown, reason: unknown, headers: unknown): ServerResponse {
     this.beforeHead(status)
-    const result = (this.ownHead as Method).call(this.response, status, reason, headers)
+    const { response } = this
+    const result = (this.ownHead as Method).call(response, status, reason, headers)
     if (this.answeredBy === 'nobody') {
       this.answeredBy = 'handler'
+      this.status = response.statusCode
       if (!this.isEnding) this.wait()
     }
     return result
@@ -101,7 +112,12 @@ export abstract class Answering {
   /** Most write a head and end in the next line: to keep a place for what is over at once would cost more than to look a moment later. */
   private wait(): void {
     this.isHeadAlone = true
-    if (!this.isBegun) queueMicrotask(() => this.goOn())
+    if (this.isBegun) return
+    queueMicrotask(() => {
+      this.goOn()
+      // Ended past our method: Node tells of the end before it runs microtasks.
+      if (this.isOver) this.lost()
+    })
   }
 
   /** Nothing came with the head, or not all. */
@@ -129,18 +145,29 @@ export abstract class Answering {
     let result: ServerResponse
     try {
       result = own.call(this.response, chunk, encoding, callback)
-    } finally {
+    } catch (error) {
       this.isEnding = false
+      // Its head may be out all the same.
+      if (this.answeredBy === 'handler') this.wait()
+      throw error
     }
+    this.isEnding = false
     this.hasEnded()
     return result
+  }
+
+  /** An edge around this one has answered: the handler in here goes on. */
+  private isOuters(): boolean {
+    for (let { outer } = this as Answering; outer !== null; outer = outer.outer)
+      if (outer.answeredBy === 'us') return true
+    return false
   }
 
   private hasEnded(): void {
     // Else somebody in between keeps it back, who compresses it, say.
     if (this.answeredBy !== 'handler') return
     this.isHeadAlone = false
-    if (this.isOver) this.allIsOut()
+    if (this.isOver && !this.isOuters()) this.allIsOut()
     else this.headIsOut()
   }
 }

@@ -39,8 +39,9 @@ export class Connection {
     socket: Socket,
     trusted: boolean,
     criticalPlus: boolean,
-    owner: object = socket,
-    next: Connection | null = null,
+    owner: object,
+    next: Connection | null,
+    isStream: boolean,
   ) {
     this.trusted = trusted
     this.criticalPlus = criticalPlus
@@ -48,10 +49,13 @@ export class Connection {
     this.next = next
     // What TLS says before a request, and streams of one session, take turns that nobody counts.
     this.answeredAt = 'encrypted' in socket ? UNKNOWN : FRESH
-    socket.once('close', () => {
+    const over = (): void => {
       this.only?.lost()
       for (const one of [...this.others]) one.lost()
-    })
+    }
+    // Before Node tells the response: who hears there that the client has left finds the call told already.
+    if (isStream) socket.once('close', over)
+    else socket.prependOnceListener('close', over)
   }
 
   /** For the queue delay: no request that comes now is older. */
@@ -61,8 +65,9 @@ export class Connection {
 
   add(one: Waiting): void {
     this.fresh = false
-    // Somebody has ended its answer past the methods that we listen at.
+    // Somebody has ended an answer past the methods that we listen at.
     if (this.only?.isOver === true) this.only.lost()
+    if (this.others.size > 0) for (const other of [...this.others]) if (other.isOver) other.lost()
     if (this.only === null) this.only = one
     else this.others.add(one)
   }
@@ -96,19 +101,19 @@ export class Connections {
   of(request: IncomingMessage): Connection {
     const { socket } = request
     // What a stream of HTTP/2 shows as its socket is itself.
-    if (isStream(request)) return this.meet(socket, null)
+    if (isStream(request)) return this.meet(socket, null, true)
     const kept = socket as Kept
     const last = kept[LAST] ?? null
     for (let known = last; known !== null; known = known.next) if (known.owner === this) return known
-    const connection = this.meet(socket, last)
+    const connection = this.meet(socket, last, false)
     kept[LAST] = connection
     return connection
   }
 
-  private meet(socket: Socket, next: Connection | null): Connection {
+  private meet(socket: Socket, next: Connection | null, isStream: boolean): Connection {
     const { remoteAddress } = socket
     const trusted = this.trusted(remoteAddress)
     const criticalPlus = trusted && this.criticalPlus(remoteAddress)
-    return new Connection(socket, trusted, criticalPlus, this, next)
+    return new Connection(socket, trusted, criticalPlus, this, next, isStream)
   }
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import type { Call } from '../core/call.ts'
 import { forgetMadeGood } from '../core/exhausted.ts'
 import { type Init, NOTHING } from '../core/init.ts'
@@ -86,8 +87,8 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
     this.connection = at
     this.handling = handling
     at.add(this)
-    // The connection outlives its streams, and says nothing of them.
-    if (isStream(request)) this.listen()
+    // The connection outlives its streams, and says nothing of them; what stands in for one in tests says nothing at all.
+    if (isStream(request) || !(request.socket instanceof Socket)) this.listen()
   }
 
   /** It was refused before its handler ran. */
@@ -99,6 +100,8 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
     this.init = init
     this.pipeline = pipeline
     this.root = pipeline.enter(this, init)
+    // It waits, and meanwhile somebody further out may answer it.
+    if (this.call === null && this.answeredBy === 'nobody') this.listen()
   }
 
   /** Says no, whoever asks. */
@@ -120,8 +123,8 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
 
   /** @internal */
   run(call: Call): void {
-    // Somebody repeats or races: a request is read once and answered once.
-    if (this.call !== null)
+    // Somebody repeats or races: a request is read once and answered once. Or it is over already.
+    if (this.call !== null || this.closed)
       return finishTask(call, failed(new Error('a request is handled once'), 'ignored', false, 0, true))
     this.call = call
     this.working = true
@@ -183,9 +186,9 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
 
   /** What the handler failed with says more than what was made of it: a refusal further in is no overload here. */
   private outcomeOfHead(): Outcome<unknown> {
-    const { failure, call, response } = this
+    const { failure, call, status } = this
     if (failure !== null) return judge(call as Call, false, failure.error)
-    return answered(undefined, verdictOf(response.statusCode), 0, true)
+    return answered(undefined, verdictOf(status), 0, true)
   }
 
   /** The handler says that it has ended: that matters when it was not waited for. Its answer may still be to come, through a callback. */
@@ -263,7 +266,7 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
     this.connection.answeredAt = this.door.now()
     // A stream of HTTP/2 that was reset calls itself finished, although nobody has ended it.
     const { writableEnded, writableFinished } = this.response
-    if (this.answeredBy !== 'us' && !(writableEnded && writableFinished)) this.cutOff()
+    if (this.answeredBy !== 'us' && (this.call === null || !(writableEnded && writableFinished))) this.cutOff()
     if (this.letGo === null) this.end(failed(undefined, 'ignored'))
     // Its client heard the head, and nobody hears the rest: what the handler still says is for nobody.
     else if (this.holds) this.leave()
