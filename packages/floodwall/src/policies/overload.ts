@@ -123,7 +123,7 @@ class Overload implements Policy, Refuser {
     const { places } = line
     const { deadline } = call
     if (deadline !== Number.POSITIVE_INFINITY) {
-      const needs = keeper.usualMs + keeper.waitFor(places.before(rank, rank >= keeper.newestFrom))
+      const needs = keeper.usualMs + keeper.waitFor(places.before(rank, rank >= keeper.newestFrom(line.size)))
       if (deadline - now < needs) return this.turnAway(sink, rank, 'deadline', deadline - now, needs, now)
     }
     let leaves: Waiter | undefined
@@ -231,7 +231,7 @@ class Overload implements Policy, Refuser {
     const { keeper, line } = this
     line.sweep(now)
     while (keeper.free) {
-      const waiter = line.next(keeper.newestFrom)
+      const waiter = line.next(keeper.newestFrom(line.size))
       if (waiter === undefined) break
       line.remove(waiter)
       if (!waiter.call.resume()) continue

@@ -17,8 +17,8 @@ import { Surge } from './surge.ts'
 //
 // 4 workers of 20 ms, give or take a half: target 27 ms. Four times the load: who is admitted has waited 55 ms at the most.
 //
-// Invariant: inFlight counts begun minus ended, `inside` those of them whose answer has not begun; a call that finds nobody inside and nobody waiting, and has not waited itself, is admitted,
-// unless a higher class was refused in the last 100 ms.
+// Invariant: inFlight counts begun minus ended, `inside` those of them whose answer has not begun; a call that finds nobody inside and nobody waiting, and
+// has not waited itself, is admitted, unless a higher class was refused in the last 100 ms.
 
 const CLASSES = LAST_PLACE / COHORTS
 
@@ -38,9 +38,10 @@ const LEAST_TARGET_MS = 1
 const PATIENCE = [1.1, 1, 0.9, 0.8] as const
 /** Classes that need not be refused at all wait longer than by chance: one in a thousand where they are half of the load. */
 const SPARED = 4
-/** Who is the last to wait for a single worker, in targets; and what tells one from two: how much work is done at once, by Little's law. */
+/** Who is the last to wait for a single worker, in targets; what tells one from two: how much is done at once, by Little's law; and so many are no crowd. */
 const LAST = 3
 const ONE_WORKER = 1.5
+const HANDFUL = 4
 /** A window of the level: so many calls, and so long. */
 const WINDOW_CALLS = 8
 const WINDOW_MS = 50
@@ -104,7 +105,6 @@ export class Doorkeeper {
   get level(): number {
     return this.cut.level
   }
-
   /** More is offered than can be done, or a signal says so. */
   get overloaded(): boolean {
     return this.on
@@ -139,12 +139,12 @@ export class Doorkeeper {
   }
 
   /**
-   * From this class down the newest goes first: of whom more come than can be done, the oldest have the least time left. Classes of which all can be done,
-   * at the cost of others, have no such crowd, and with the newest first the unlucky would wait for ever: at a load of 0.4 one call in 500 for more than
-   * eight service times, with the oldest first none of 13,000. Where nobody has to be refused a crowd is being worked off: the newest.
+   * From this class down the newest goes first: of whom more come than can be done, the oldest have the least time left. Of classes of which all can be done
+   * at the cost of others the unlucky would wait for ever: at a load of 0.4 one call in 500 for more than eight service times, with the oldest first none of
+   * 13,000. Nor is a handful before a single worker a crowd, who would lose its oldest and be idle for a hundredth more. A crowd that is worked off: the newest.
    */
-  get newestFrom(): number {
-    if (!this.on) return CLASSES
+  newestFrom(lined: number): number {
+    if (!this.on || (lined <= HANDFUL && this.isSingle && this.cut.level >= OPEN)) return CLASSES
     const { sparedRank } = this.cut
     return sparedRank < CLASSES - 1 ? sparedRank + 1 : 0
   }
@@ -222,13 +222,16 @@ export class Doorkeeper {
 
   /**
    * The same for one whose time is over, where `others` wait besides. A single worker would have nothing to do if the last one left: so he may stay for the
-   * whole bound, and for three targets while the level is open, since where it is not there are others soon. A server of fixed times that may be waited for
-   * for two of them is busy for 95.3 % at 1.5 times the load, for three of them 98.1 %.
+   * whole bound, and for three targets while the level is open, since where it is not there are others soon.
    */
   lastMs(rank: number, others: number): number {
-    if (others > 0 || this.pace.perMs * this.knee.baseMs >= ONE_WORKER) return 0
+    if (others > 0 || !this.isSingle) return 0
     const most = this.cut.level < OPEN ? 0 : LAST * this.targetMs - this.knee.queueMs
     return Math.max(this.boundMs(rank), most)
+  }
+
+  private get isSingle(): boolean {
+    return this.pace.perMs * this.knee.baseMs < ONE_WORKER
   }
 
   /** How long it may wait here from now on, that has waited `waitedMs`. */
