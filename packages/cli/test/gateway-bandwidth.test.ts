@@ -289,7 +289,7 @@ describe('a reload', () => {
   })
 })
 
-test('what passes on an upgraded connection keeps to it, a piece ahead at most', async () => {
+test('what passes on an upgraded connection keeps to it', async () => {
   const origin = await startOrigin(undefined, 0, mirror)
   const config = routed({ down: { rate: '500kB/s', burst: '10kB' } })
   const gateway = await startGateway({ upstreams: [origin.port], config })
@@ -299,8 +299,8 @@ test('what passes on an upgraded connection keeps to it, a piece ahead at most',
   const frames = Buffer.concat([...new Array(30)].map((_, i) => frame(sent.subarray(0, 10 * KB - i))))
   line.write(frames)
   await until(() => line.text.length > frames.length)
-  // All but the burst and the last piece, of 64 KiB at most.
-  expect(performance.now() - since).toBeGreaterThan(((frames.length - 10 * KB - 65_536) / 500) * 0.95)
+  // All but the burst, which a late timer makes 16 KiB and what 100 ms are worth.
+  expect(performance.now() - since).toBeGreaterThan(((frames.length - 10 * KB - 16_384 - 50 * KB) / 500) * 0.95)
   line.socket.destroy()
   await gateway.quiet()
   expect(await bandwidthOf(gateway, 'down')).toMatchObject({ streams: 0, waiting: 0 })

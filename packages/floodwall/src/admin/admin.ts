@@ -16,7 +16,7 @@ import {
 } from './admin-options.ts'
 import { type Answer, answerOf, Refusal, refusedAnswer, sendAnswer } from './answer.ts'
 import { Gone, jsonOf } from './body.ts'
-import { Door, isCrossSite, type Place } from './door.ts'
+import { Door, isCrossSite, isForwarded, type Place } from './door.ts'
 import { endServer, operatorsServer } from './listener.ts'
 import { Registry } from './registry.ts'
 import { Routes } from './routes.ts'
@@ -101,13 +101,22 @@ export class Admin {
   private async answer(request: IncomingMessage, ours: boolean, leaving: AbortSignal): Promise<Answer> {
     const refused = this.refusal(request, ours)
     if (refused !== undefined) return refused
-    if (this.ended) throw new Refusal(503, 'This page was closed.')
+    this.refuseEnded()
     const { get, post } = this.routes.at(this.pathOf(request.url ?? ''))
     const { method } = request
     if (get !== undefined && (method === 'GET' || method === 'HEAD')) return get()
-    if (post !== undefined && method === 'POST') return post({ body: await jsonOf(request, this.env), leaving })
+    if (post !== undefined && method === 'POST') {
+      const body = await jsonOf(request, this.env)
+      // Closed meanwhile: nobody would stop what begins now.
+      this.refuseEnded()
+      return post({ body, leaving })
+    }
     const allow = get === undefined ? 'POST' : 'GET, HEAD'
     throw new Refusal(405, `Here one may ${allow}.`, { allow })
+  }
+
+  private refuseEnded(): void {
+    if (this.ended) throw new Refusal(503, 'This page was closed.')
   }
 
   /** Why who asks is not let in; undefined: he is. */
@@ -119,6 +128,9 @@ export class Admin {
       return this.noEntry('This page is for this machine.')
     // In a server of others nobody knows who may connect: a proxy before it is on this machine, too.
     if (!ours && settings.digest === undefined) return this.noEntry('Mounted, this page needs a token.')
+    // ... nor does one who asks for others become one of them by being near.
+    if (settings.digest === undefined && isForwarded(headers))
+      return this.noEntry('Behind a proxy this page needs a token.')
     const refused = door.refusal({ host, authorization: headers.authorization }, placeOf(socket), env.now())
     if (refused === undefined)
       return isCrossSite(headers, host) ? this.noEntry('This page is not for other sites.') : undefined

@@ -32,7 +32,8 @@ export function sendAnswer(response: ServerResponse, { status, type, body, heade
   response.end(head ? undefined : body)
 }
 
-const USERINFO = /\/\/[^\s/@]+@/g
+/** Up to the last `@` before the path: a password may have one, too. What follows `//` has no slash, so that each character is looked at twice at most. */
+const USERINFO = /\/\/[^\s/]+@/g
 const masked = (_: string, value: unknown): unknown =>
   typeof value === 'string' ? value.replace(USERINFO, '//***@') : value
 

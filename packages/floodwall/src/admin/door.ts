@@ -100,3 +100,10 @@ export function isCrossSite(headers: IncomingHttpHeaders, host: string | undefin
   const own = host?.toLowerCase()
   return origin !== undefined && origin.toLowerCase() !== `http://${own}` && origin.toLowerCase() !== `https://${own}`
 }
+
+const byProxies = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via']
+
+/** True when a proxy says that it asks for somebody else. One that says nothing is not known by anything. */
+export function isForwarded(headers: IncomingHttpHeaders): boolean {
+  return byProxies.some((name) => headers[name] !== undefined)
+}

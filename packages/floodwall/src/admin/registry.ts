@@ -89,7 +89,10 @@ export class Registry {
 /** One that cannot say what it is must not hide the others. */
 function seen(it: Inspectable): Snapshot {
   try {
-    return it.inspect()
+    const snapshot = it.inspect()
+    // A BigInt, or what holds itself.
+    JSON.stringify(snapshot)
+    return snapshot
   } catch (error) {
     return { kind: 'unknown', fault: messageOf(error) }
   }

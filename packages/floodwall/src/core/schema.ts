@@ -120,7 +120,7 @@ export function show(value: unknown): string {
   else if (typeof value === 'function') text = 'a function'
   else if (typeof value === 'object' && value !== null) text = showObject(value)
   else text = String(value)
-  text = text.replace(/(\/\/)[^/@\s"]*@/g, '$1***@')
+  text = text.replace(/(\/\/)[^/\s"]*@/g, '$1***@')
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text
 }
 

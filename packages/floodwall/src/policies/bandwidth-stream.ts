@@ -1,4 +1,4 @@
-import { Transform, type TransformCallback } from 'node:stream'
+import { addAbortSignal, Transform, type TransformCallback } from 'node:stream'
 import type { Flow } from './bandwidth-flow.ts'
 
 /** Passes bytes as a flow may pass them. What the reader does not take is not asked for, so that it is not missing to others. */
@@ -10,10 +10,12 @@ export class BandwidthStream extends Transform {
   private more: (() => void) | null = null
 
   constructor(flow: Flow, full: () => Error, bind: (fn: () => void) => () => void, signal: AbortSignal | undefined) {
-    super(signal === undefined ? {} : { signal })
+    super()
     this.flow = flow
     this.full = full
     this.bind = bind
+    // Behind the fields: one that is aborted already destroys at once.
+    if (signal !== undefined) addAbortSignal(signal, this)
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, callback: TransformCallback): void {

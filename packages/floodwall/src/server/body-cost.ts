@@ -9,14 +9,15 @@ import type { AnyRequest } from './call-of.ts'
 // How many bytes does a request bring?
 //
 // For the option `cost` of the adapters, before limits whose rate is in bytes. Whoever declares a length is held to it by HTTP: it is neither more nor less.
-// A chunked body says nothing, and nobody can know before it is here: it is charged what such bodies have had lately on average. Layers correct costs in
-// time and no others, so that this charge stands; where each byte counts, the body itself passes a `bandwidth`.
+// A chunked body says nothing, and nobody can know before it is here: it is charged what such bodies have had lately on average, whoever sent them, and never
+// less than a least: else a crowd of tiny ones would make the next one free. Layers correct costs in time and no others, so that this charge stands; where each
+// byte counts, the body itself passes a `bandwidth`.
 //
-// `Content-Length: 5000` costs 5000, a GET nothing, a chunked body 64 KiB at first; after a hundred of them with 1 MB each, 1 MB.
+// `Content-Length: 5000` costs 5000, a GET nothing, a chunked body 64 KiB at first; after a hundred of them with 1 MB each, 1 MB; after a hundred of one byte, 64 KiB.
 //
 // Invariant: never throws; what is answered is a finite number of 0 or more.
 
-/** What a chunked body is taken for before there was one: half of them are smaller, and an upload in pieces is larger. */
+/** What a chunked body is taken for at least: half of them are smaller, and an upload in pieces is larger. */
 const UNKNOWN_BYTES = '64KiB'
 /** Of what a body has shown, so much is believed at once: some twenty of them say what is usual. */
 const WEIGHT = 0.1
@@ -24,7 +25,7 @@ const WEIGHT = 0.1
 const bodyCostOptions = v.strictObject({
   /** Each request costs at least so much: a head is not free, nor is what it starts. Default 0. */
   least: v.optional(unitsOrBytes, 0),
-  /** The cost of a body that does not say how long it is, before any has come. Default 64 KiB. */
+  /** The least cost of a body that does not say how long it is, and its cost before any has come. Default 64 KiB. */
   otherwise: v.optional(unitsOrBytes, UNKNOWN_BYTES),
 })
 
@@ -42,7 +43,7 @@ export function byBytes(options: BodyCostOptions = {}): (request: AnyRequest) =>
     const declared = declaredBytes(node)
     if (declared !== undefined) return Math.max(least, declared)
     count(node, usual)
-    return Math.max(least, usual.samples === 0 ? otherwise : usual.value)
+    return Math.max(least, otherwise, usual.samples === 0 ? 0 : usual.value)
   }
 }
 
@@ -72,6 +73,7 @@ function count(request: IncomingMessage, usual: Ewma): void {
     return push(chunk, encoding)
   }
   request.once('close', () => {
-    if (request.complete) usual.record(bytes)
+    // Of one that was broken off, by its sender or by us, what came is less than all: it can say that bodies are larger, and not that they are smaller.
+    if (request.complete || bytes > usual.value) usual.record(bytes)
   })
 }

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { type AdminOptions, admin } from 'floodwall/admin'
 import { hotCache, localTable } from 'floodwall/caches'
 import { describe, expect, test } from 'vitest'
-import { ask, oneConnection } from '../adapters/client.ts'
+import { ask, oneConnection, raw, until } from '../adapters/client.ts'
 import { serving } from '../adapters/serving.ts'
 import { fieldsOf, Office, TOKEN } from './office.ts'
 
@@ -150,6 +150,19 @@ describe('without a token', () => {
     const answer = await ask({ port: own.port, path: '/inspect' })
     expect([answer.status, fieldsOf(answer)['detail']]).toEqual([403, 'Mounted, this page needs a token.'])
   })
+
+  test.each(['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'])(
+    'not through a proxy of this machine that says so in %s',
+    async (name) => {
+      await using office = await new Office({ token: undefined, loopbackOnly: true }).open()
+      const answer = await office.get('/inspect', { [name]: 'for=203.0.113.9' })
+      expect([answer.status, fieldsOf(answer)['detail']]).toEqual([403, 'Behind a proxy this page needs a token.'])
+      expect((await office.get('/inspect')).status).toBe(200)
+      // Who knows a token is known by it.
+      await using known = await new Office({ loopbackOnly: true }).open()
+      expect((await known.get('/inspect', { [name]: 'for=203.0.113.9' })).status).toBe(200)
+    },
+  )
 })
 
 test('for this machine alone: others are refused, with the token too, whatever their headers say', async () => {
@@ -182,6 +195,40 @@ describe('mounted', () => {
     ])
     await page.close()
     expect(await status('/admin/inspect')).toBe(503)
+  })
+
+  test('the end of the page while a body is arriving: nothing is changed', async () => {
+    const page = admin({ token: TOKEN, caches: { items: hotCache<string, string>({ load: (key) => key, ttl: 1 }) } })
+    await using own = await serving(page.handler)
+    const body = '{"keys":["a"]}'
+    const head = `POST /caches/items/forget HTTP/1.1\r\nHost: 127.0.0.1:${own.port}\r\nAuthorization: ${authorization}\r\n`
+    const lines = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+    const { socket, text } = raw(own.port, head + lines + body.slice(0, 5))
+    await until(() => page.inspect()['requests'] === 1)
+    await page.close()
+    socket.write(body.slice(5))
+    await until(() => text() !== '')
+    socket.destroy()
+    expect(text()).toMatch(/^HTTP\/1.1 503 /)
+    expect(page.inspect()['changes']).toMatchObject({ forget: 0 })
+  })
+
+  test('who leaves half-way over HTTP/2 has left, and is not told that he was wrong', async () => {
+    const page = admin({ token: TOKEN, caches: { items: hotCache<string, string>({ load: (key) => key, ttl: 1 }) } })
+    const server = createServer2(page.handler as never)
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    const session = connect(`http://127.0.0.1:${(server.address() as { port: number }).port}`)
+    const path = { ':path': '/caches/items/forget', ':method': 'POST', 'content-type': 'application/json' }
+    const stream = session.request({ authorization, ...path })
+    stream.on('error', () => {})
+    stream.write('{"k')
+    await until(() => page.inspect()['requests'] === 1)
+    // close() would end the body first.
+    stream.destroy(new Error('gone'))
+    await until(() => page.inspect()['left'] === 1 || page.inspect()['refused'] === 1)
+    expect(page.inspect()).toMatchObject({ left: 1, refused: 0 })
+    session.destroy()
+    server.close()
   })
 
   test('in Express, before what reads bodies and after it; in a server of HTTP/2', async () => {

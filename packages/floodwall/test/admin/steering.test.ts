@@ -38,6 +38,26 @@ describe('what is shown', () => {
     expect((await office.get('/pipelines/broken')).body).not.toContain('hunter2')
   })
 
+  test('nor does what is no JSON', async () => {
+    const round: Record<string, unknown> = { kind: 'round' }
+    round['self'] = round
+    const pipelines = {
+      large: { inspect: () => ({ kind: 'large', path: 'x', bytes: 1n as never }) },
+      round: { inspect: () => round as never },
+      api: pipeline('api', []),
+    }
+    await using office = await new Office({ pipelines }).open()
+    expect(await office.seen('/inspect')).toMatchObject({
+      caches: { items: { kind: 'hotCache' } },
+      pipelines: {
+        large: { kind: 'unknown', fault: expect.stringContaining('BigInt') },
+        round: { kind: 'unknown', fault: expect.stringContaining('circular') },
+        api: { kind: 'pipeline' },
+      },
+    })
+    expect(await office.seen('/pipelines/api')).toMatchObject({ kind: 'pipeline' })
+  })
+
   test('the hottest keys of a cache', async () => {
     await using office = await new Office().open()
     for (let i = 0; i < 30; i++) office.cache.get(`item ${i % 25}`).catch(() => {})
@@ -55,6 +75,24 @@ describe('what is shown', () => {
       expect(body).toContain('no way to postgres://***@db.test/rates')
       expect(body).not.toContain('hunter2')
     }
+  })
+
+  test.each([
+    ['an @ in one', 'postgres://shop:hunter2@hunter3@db.test/rates', 'postgres://***@db.test/rates'],
+    ['several', 'redis://:hunter2@@a@b.test, redis://x:hunter2@c.test', 'redis://***@b.test, redis://***@c.test'],
+    ['none', 'http://a.test/users/@me', 'http://a.test/users/@me'],
+    ['a long line of slashes and letters', '/'.repeat(50_000) + 'a'.repeat(50_000), '//'],
+    ['a long line of them', '//x@'.repeat(20_000), '//***@'],
+  ])('with %s', async (_name, address, shown) => {
+    const broken = {
+      inspect() {
+        throw new Error(address)
+      },
+    }
+    await using office = await new Office({ pipelines: { broken } }).open()
+    const { body } = await office.get('/inspect')
+    expect(body).toContain(shown)
+    expect(body).not.toContain('hunter')
   })
 })
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { pipeline as join, PassThrough, Readable, Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Bandwidth, type BandwidthOptions, bandwidth, ConfigError, isRejected } from 'floodwall'
@@ -248,6 +249,20 @@ describe('ends', () => {
     second.from.destroy()
     await settle()
     expect(scene.shown).toMatchObject({ streams: 0, waiting: 0, waitingBytes: 0 })
+  })
+
+  test('a signal that is aborted already ends a stream at once, and nothing is taken', async () => {
+    const scene = new Scene({ rate: '100kB/s', perKey: '90kB/s', keys: 1 })
+    const signal = AbortSignal.abort()
+    const from = source(10 * KB)
+    const streams = [scene.limit.transform({ key: 'a', signal }), scene.limit.through(from, { key: 'b', signal })]
+    const errors = await Promise.all(streams.map((stream) => once(stream, 'error')))
+    expect(errors).toMatchObject([[{ name: 'AbortError' }], [{ name: 'AbortError' }]])
+    await settle()
+    expect(from.destroyed).toBe(true)
+    expect(scene.shown).toMatchObject({ streams: 0, waiting: 0, passed: 0, keys: 1 })
+    // The place of its key is free again.
+    expect(scene.limit.open({ key: 'c' }).take(9000)).toBe(9000)
   })
 
   test('what one limit granted goes back when it leaves before the others have', () => {

@@ -53,13 +53,30 @@ describe('what a body costs', () => {
   })
 
   test('chunked bodies are charged what such bodies had lately', () => {
-    const cost = byBytes()
-    expect(whole(cost, [400, 600])).toBe(65_536)
+    const cost = byBytes({ otherwise: 500 })
+    expect(whole(cost, [400, 600])).toBe(500)
     expect(whole(cost, [2000])).toBe(1000)
     expect(cost(request(chunked))).toBe(1100)
-    // One that was broken off says nothing.
-    expect(whole(cost, [1_000_000], false)).toBe(1100)
-    expect(cost(request(chunked))).toBe(1100)
+  })
+
+  test('of one that was broken off what came counts, if it is more than usual', () => {
+    const cost = byBytes({ otherwise: 500 })
+    whole(cost, [1000])
+    // It may have been larger, so that it makes nothing cheaper.
+    expect(whole(cost, [1], false)).toBe(1000)
+    expect(whole(cost, [], false)).toBe(1000)
+    expect(whole(cost, [20_000, 1000], false)).toBe(1000)
+    expect(cost(request(chunked))).toBe(3000)
+  })
+
+  test('a crowd of tiny ones does not make the next one free', () => {
+    const cost = byBytes()
+    for (let i = 0; i < 60; i++) whole(cost, [1])
+    expect(whole(cost, [50_000_000])).toBe(65_536)
+    expect(cost(request(chunked))).toBeGreaterThan(4_000_000)
+    const dear = byBytes({ least: '100KiB' })
+    whole(dear, [1])
+    expect(dear(request(chunked))).toBe(102_400)
   })
 
   test.each<[object, string]>([

@@ -1,7 +1,7 @@
 import { RetryShare } from 'floodwall/server'
 import { Histogram } from 'floodwall/stats'
 import { type Cause, causes } from '../exchange/failures.ts'
-import { KeptBytes } from '../exchange/kept-bytes.ts'
+import { AllKeptBytes } from '../exchange/kept-bytes.ts'
 
 // What the gateway has counted. Written on the hot path, so plain numbers in fixed places; read when somebody asks. The places come from
 // closed lists, never from what a client wrote.
@@ -69,7 +69,7 @@ export class Telemetry {
   handshakesFailed = 0
   /** Answers that broke off after the head had been passed on. */
   readonly brokenOff: Map<Cause, number> = new Map(causes.map((cause) => [cause, 0]))
-  readonly kept: KeptBytes = new KeptBytes()
+  readonly kept: AllKeptBytes = new AllKeptBytes()
   /** Answered before a route was found: malformed, refused by its head, or for nobody. */
   readonly turnedAway: RequestCounts = new RequestCounts()
 }

@@ -1,14 +1,15 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Flow } from 'floodwall'
+import { HeldTime } from './held-time.ts'
 
 // What becomes of an answer that comes faster than its route passes it?
 //
 // What has come waits here, and the server is told to wait; it has its slot back when it has said all. A client that is slower than its route takes nothing of
-// what others could have: bytes are asked for when it has taken those before.
+// what others could have: bytes are asked for when it has taken those before. The same goes for each direction of a tunnel, which has no head.
 
 /** Writes what has passed. */
 export interface AnswerGiver {
-  readonly response: ServerResponse
+  readonly response?: Pick<ServerResponse, 'flushHeaders'>
   /** Where it comes from, as long as it does. */
   readonly chosen: { unblock(): void } | null
   /** False when the client is slower; it calls {@link AnswerHold.drained} when it has caught up. */
@@ -19,19 +20,26 @@ export interface AnswerGiver {
 export class AnswerHold {
   private readonly flow: Flow
   private readonly to: AnswerGiver
+  private readonly time: HeldTime
   private readonly late: Buffer[] = []
   private ending: { readonly trailers: IncomingHttpHeaders | null } | null = null
   private blocked = false
   private told = false
 
-  constructor(flow: Flow, to: AnswerGiver) {
+  constructor(flow: Flow, to: AnswerGiver, time: HeldTime = new HeldTime()) {
     this.flow = flow
     this.to = to
+    this.time = time
   }
 
   /** Some of the answer is here and may not pass yet. */
   get holds(): boolean {
     return this.late.length > 0
+  }
+
+  /** It waits for its turn, and not for who takes it. */
+  get waits(): boolean {
+    return this.flow.waiting
   }
 
   /** False when the server is to wait. */
@@ -79,13 +87,15 @@ export class AnswerHold {
   /** False when it is over. */
   private hold(bytes: number): boolean {
     if (!this.flow.wait(bytes, this.granted)) return false
+    this.time.begin()
     // The client need not wait for the head, too.
-    if (!this.told) this.to.response.flushHeaders()
+    if (!this.told) this.to.response?.flushHeaders()
     this.told = true
     return true
   }
 
   private readonly granted = (bytes: number): void => {
+    this.time.end()
     this.passOn(bytes)
     this.goOn()
   }
@@ -98,9 +108,9 @@ export class AnswerHold {
     this.blocked = !this.to.write(first.subarray(0, bytes))
   }
 
-  /** Nothing more comes, or nobody wants it. */
-  close(): void {
-    this.late.length = 0
+  /** Nothing more comes, or nobody wants it. Answers with what has not passed, and will not. */
+  close(): Buffer[] {
     this.flow.close()
+    return this.late.splice(0)
   }
 }

@@ -159,7 +159,7 @@ export class Exchange {
     if (isLast(this, whole)) lines.push('Connection', 'close')
     if (this.spent) forbidRetry(lines)
     const flow = this.isHead ? undefined : this.route.bandwidth?.download(this)
-    if (flow !== undefined) this.outlet = new AnswerHold(flow, this)
+    if (flow !== undefined) this.outlet = new AnswerHold(flow, this, this.body?.heldTime)
     return this.put(status, lines)
   }
 

@@ -4,6 +4,7 @@ import { BodyReader } from './body-reader.ts'
 import type { Exchange } from './exchange.ts'
 import { tooLong } from './failures.ts'
 import { tellToGoOn } from './go-on.ts'
+import { HeldTime } from './held-time.ts'
 import type { KeptBytes } from './kept-bytes.ts'
 import type { Clocks } from './patience.ts'
 import { UploadHold, type UploadTaker } from './upload-hold.ts'
@@ -41,7 +42,8 @@ export class RequestBody implements UploadTaker {
   private readonly response: ServerResponse
   private readonly exchange: Exchange
   private readonly limits: BodyLimits
-  private readonly kept: KeptBytes
+  /** Where its bytes are counted: apart, as long as its route may hold it back. */
+  private kept: KeptBytes
   private readonly clocks: Clocks
   private pieces: Buffer[] = []
   private taken = 0
@@ -57,6 +59,8 @@ export class RequestBody implements UploadTaker {
   /** Its route holds it back: the clocks stand still. */
   private standing = false
   private readonly hold: UploadHold | null
+  /** For how long its route has held it back, or its answer. */
+  readonly heldTime: HeldTime = new HeldTime()
   private waiter: (() => void) | null = null
   private reader: BodyReader | null = null
 
@@ -64,22 +68,17 @@ export class RequestBody implements UploadTaker {
     this.exchange = exchange
     this.request = exchange.request
     this.response = exchange.response
-    this.kept = exchange.proxy.kept
     this.limits = limits
     this.clocks = clocks
     this.full = limits.keep === 0
     const flow = exchange.route.bandwidth?.upload(exchange)
-    this.hold = flow === undefined ? null : new UploadHold(flow, this)
+    this.hold = flow === undefined ? null : new UploadHold(flow, this, this.heldTime)
+    this.kept = flow === undefined ? exchange.proxy.kept : exchange.proxy.kept.held
   }
 
   /** Its route holds it back: not all of what the client has sent may have passed. */
   get held(): boolean {
     return this.hold !== null && !this.ended
-  }
-
-  /** For how long its route has held it back. */
-  heldMs(now: number): number {
-    return this.hold === null ? 0 : this.hold.heldMs(now)
   }
 
   /** Somebody waits for what the client has not sent. */
@@ -108,21 +107,34 @@ export class RequestBody implements UploadTaker {
     process.nextTick(() => {
       if (this.gone) return
       if (!this.seize(bytes)) return this.collect(ready)
-      if (this.hold === null) ready()
-      else this.hold.settle(bytes, ready)
+      if (this.hold === null) return ready()
+      this.waiter = ready
+      this.hold.settle(bytes, () => this.finish())
     })
   }
 
   /** Takes it when all `bytes` of it are here: then nothing has to be listened to. */
   private seize(bytes: number): boolean {
     const { request } = this
-    if (request.readableLength !== bytes || bytes > this.limits.keep) return false
-    if (!this.kept.take(bytes, this.limits.keepOfAll)) return false
-    this.taken = bytes
+    if (request.readableLength !== bytes || bytes > this.limits.keep || !this.takePlace(bytes)) return false
     this.pieces = [request.read() as Buffer]
     this.ended = true
     // For its end to be heard by node:http, which waits for it before the next request.
     request.resume()
+    return true
+  }
+
+  /** It is not held back any more: where there is no place among the others it is sent once. */
+  private keep(): void {
+    const { taken } = this
+    this.giveBack(taken)
+    this.kept = this.exchange.proxy.kept
+    this.full = !this.takePlace(taken)
+  }
+
+  private takePlace(bytes: number): boolean {
+    if (!this.kept.take(bytes, this.limits.keepOfAll)) return false
+    this.taken += bytes
     return true
   }
 
@@ -237,10 +249,7 @@ export class RequestBody implements UploadTaker {
       return false
     }
     this.add(piece)
-    if (this.length <= this.limits.keep && this.kept.take(piece.length, this.limits.keepOfAll)) {
-      this.taken += piece.length
-      return true
-    }
+    if (this.length <= this.limits.keep && this.takePlace(piece.length)) return true
     this.full = true
     this.request.pause()
     this.go()
@@ -263,6 +272,7 @@ export class RequestBody implements UploadTaker {
   finish(): void {
     this.ended = true
     this.hold?.close()
+    if (this.hold !== null && !this.full) this.keep()
     if (this.started) {
       this.want(false)
       this.reader?.push(null)

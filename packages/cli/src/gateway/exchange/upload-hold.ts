@@ -1,4 +1,5 @@
 import type { Flow } from 'floodwall'
+import { HeldTime } from './held-time.ts'
 
 // What becomes of a body that comes faster than its route passes it?
 //
@@ -24,17 +25,12 @@ export class UploadHold {
   private ends = false
   private releasing = false
   private asked = false
-  private since = 0
-  private before = 0
+  private readonly time: HeldTime
 
-  constructor(flow: Flow, to: UploadTaker) {
+  constructor(flow: Flow, to: UploadTaker, time: HeldTime = new HeldTime()) {
     this.flow = flow
     this.to = to
-  }
-
-  /** For how long, in all. */
-  heldMs(now: number): number {
-    return this.before + (this.flow.waiting ? now - this.since : 0)
+    this.time = time
   }
 
   /** A piece has come. */
@@ -83,12 +79,12 @@ export class UploadHold {
 
   private hold(bytes: number): void {
     if (!this.flow.wait(bytes, this.granted)) return
-    this.since = performance.now()
+    this.time.begin()
     this.to.stand()
   }
 
   private readonly granted = (bytes: number): void => {
-    this.before += performance.now() - this.since
+    this.time.end()
     if (this.passOn(bytes) && this.release()) this.to.drink()
   }
 

@@ -233,8 +233,8 @@ export class Peer implements Sender {
     } else if (rested) this.probe()
     for (let exchange = this.first; exchange !== null; exchange = exchange.after) {
       if (!exchange.incomplete) continue
-      // What we held back of it is not his fault.
-      const heldMs = exchange.body?.heldMs(now) ?? 0
+      // What we held back of it, or of its answer, is not his fault.
+      const heldMs = exchange.body?.heldTime.ms(now) ?? 0
       if (now - exchange.since - heldMs >= exchange.route.requestMs(limits)) return exchange.giveUp(stalled)
       if (!exchange.uploading) {
         this.pace.rest(exchange, now)

@@ -7,7 +7,7 @@ import type { Telemetry } from '../admin/telemetry.ts'
 import { Exchange } from '../exchange/exchange.ts'
 import { type Cause, internal, tooLong } from '../exchange/failures.ts'
 import { ExchangeInit } from '../exchange/init.ts'
-import type { KeptBytes } from '../exchange/kept-bytes.ts'
+import type { AllKeptBytes } from '../exchange/kept-bytes.ts'
 import { linger } from '../exchange/linger.ts'
 import { Problem } from '../exchange/problem.ts'
 import type { BodyLimits } from '../exchange/request-body.ts'
@@ -248,7 +248,7 @@ export class Proxy {
   }
 
   /** What is kept of the bodies of all requests. */
-  get kept(): KeptBytes {
+  get kept(): AllKeptBytes {
     return this.ground.telemetry.kept
   }
 

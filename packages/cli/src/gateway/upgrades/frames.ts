@@ -22,11 +22,11 @@ export class Frames {
     return this.have === 0 && this.payload === 0
   }
 
-  /** Counts what passes. Answers with the place in `piece` where the first frame ends; -1 when none does. */
-  count(piece: Buffer): number {
+  /** Counts what passes. Answers with the place in `piece` where the first frame ends, beyond which `one` counts nothing; -1 when none does. */
+  count(piece: Buffer, one = false): number {
     let end = -1
     let at = 0
-    while (at < piece.length) {
+    while (at < piece.length && !(one && end >= 0)) {
       if (this.payload > 0) {
         const step = Math.min(this.payload, piece.length - at)
         this.payload -= step

@@ -8,7 +8,7 @@ import { Way } from './way.ts'
 
 /** After a goodbye the other side has so long to say its own. */
 const GOODBYE_MS = 2000
-/** One side has closed, and nothing comes from the other for so long: it may have gone altogether, which TCP does not tell. */
+/** One side has closed, and nothing comes from the other for so long: it may have gone altogether, which TCP does not tell. Or nothing of what it said before passes. */
 const HALF_CLOSED_MS = 3000
 
 export interface TunnelEnds {
@@ -41,21 +41,19 @@ export class Tunnel {
     // Each end decides for itself when it has said all. The client's is so already.
     upstream.allowHalfOpen = true
     let open = 2
-    const closed = (other: Socket, hadError: boolean): void => {
-      // Lost is lost on both sides; what was said before the end is still delivered.
-      if (hadError) reset(other)
-      else other.destroySoon()
+    const closed = (way: Way, lost: boolean): void => {
+      way.finish(lost)
       if (--open > 0) return
       if (this.timer !== null) clearTimeout(this.timer)
       onEnd()
     }
-    client.on('close', (hadError) => closed(upstream, hadError))
-    upstream.on('close', (hadError) => closed(client, hadError))
+    client.on('close', (lost) => closed(this.up, lost))
+    upstream.on('close', (lost) => closed(this.down, lost))
     upstream.on('error', () => {})
+    this.up.onClosed = () => this.farewell()
     for (const piece of early) this.up.pass(piece)
     this.up.open()
     this.down.open()
-    client.on('data', () => this.farewell())
   }
 
   get toServer(): number {
@@ -85,14 +83,17 @@ export class Tunnel {
   /** Leaves when nothing has moved for too long. */
   sweep(now: number, idleMs: number): void {
     const moved = this.up.bytes + this.down.bytes
-    // Who is held back by us is not still.
-    if (moved !== this.moved || this.up.paying || this.down.paying) {
+    const gone = this.client.destroyed
+    // Who is held back by us is not still, as long as he is there.
+    if (moved !== this.moved || (!gone && (this.up.paying || this.down.paying))) {
       this.moved = moved
       this.movedAt = now
       return
     }
     const still = now - this.movedAt
-    if (still >= HALF_CLOSED_MS && (this.up.ended || this.down.ended)) this.cut()
+    // What he had said does not keep his place for ever, and a part of it must not pass for the whole.
+    if (gone && still >= HALF_CLOSED_MS) reset(this.upstream)
+    else if (still >= HALF_CLOSED_MS && (this.up.ended || this.down.ended)) this.cut()
     else if (still >= idleMs) this.leave()
   }
 

@@ -1,92 +1,108 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Flow } from 'floodwall'
+import { type AnswerGiver, AnswerHold } from '../exchange/answer-hold.ts'
+import { reset } from '../listener/reset.ts'
 import { type Frames, goodbye } from './frames.ts'
 
 /**
- * One direction of a tunnel: what comes out of `from` goes into `to`, no faster than that takes it. Where its route has a `bandwidth` a piece is passed as it came,
- * for frames are not to be torn by us, and paid before the next one is read: so it is ahead of its rate by one piece at most.
+ * One direction of a tunnel: what comes out of `from` goes into `to`, no faster than that takes it, nor than its route passes it. What may not pass yet waits here, and
+ * no more is read. A frame may pass in parts, as it may come: counted is what passes, so that a goodbye stands between two.
  */
-export class Way {
+export class Way implements AnswerGiver {
   /** Passed so far. */
   bytes = 0
   /** The sender has closed its side. */
   ended = false
+  /** Told that {@link closed} is true. */
+  onClosed: (() => void) | null = null
+  readonly chosen = { unblock: (): void => this.goOn() }
   private readonly from: Socket
   private readonly to: Socket
   /** None: what passes is no WebSocket. */
   private readonly frames: Frames | null
   /** Who speaks this way is a client, and masks. */
   private readonly masks: boolean
-  private readonly flow: Flow | undefined
-  /** Bytes that have passed and are not paid. */
-  private owed = 0
+  private readonly hold: AnswerHold | null
   private full = false
   private parting = false
   private parted = false
+  /** The sender has closed both sides. */
+  private gone = false
 
   constructor(from: Socket, to: Socket, frames: Frames | null, masks: boolean, flow?: Flow) {
     this.from = from
     this.to = to
     this.frames = frames
     this.masks = masks
-    this.flow = flow
-    to.on('drain', () => {
-      this.full = false
-      this.goOn()
-    })
-    from.on('close', () => flow?.close())
+    this.hold = flow === undefined ? null : new AnswerHold(flow, this)
+    to.on('drain', () => (this.hold === null ? this.goOn() : this.hold.drained()))
+    to.on('close', () => this.hold?.close())
   }
 
   open(): void {
-    const { from, to } = this
+    const { from } = this
     from.on('data', (piece: Buffer) => this.pass(piece))
     // Half-closed is not closed: the other direction goes on.
     from.on('end', () => {
       this.ended = true
-      to.end()
+      this.sayEnd()
     })
-    this.goOn()
+    if (!this.full) from.resume()
   }
 
-  /** It is ahead of its rate, and nothing is read. */
+  /** It is held back by its route. */
   get paying(): boolean {
-    return this.owed > 0
+    return this.hold?.waits === true
   }
 
   private goOn(): void {
-    if (!this.full && !this.paying) this.from.resume()
+    this.full = false
+    this.from.resume()
   }
 
   pass(piece: Buffer): void {
-    const { frames, from, to } = this
-    this.bytes += piece.length
-    const end = frames === null ? -1 : frames.count(piece)
-    if (this.parted || !to.writable) return
-    if (this.parting && end >= 0) {
-      to.write(piece.subarray(0, end))
-      return this.part()
-    }
-    this.full = !to.write(piece)
-    if (this.full) from.pause()
-    if (this.flow !== undefined) this.owe(piece.length, this.flow)
+    // Nobody gets it.
+    if (this.parted) return void this.count(piece)
+    this.full = !(this.hold ?? this).write(piece)
+    if (this.full) this.from.pause()
   }
 
-  private owe(bytes: number, flow: Flow): void {
-    this.owed += bytes
-    if (!flow.waiting) this.pay(flow)
+  /** What may pass now. False when the receiver is slower. */
+  write(piece: Buffer): boolean {
+    const { to } = this
+    const end = this.count(piece, this.parting)
+    if (!to.writable) return true
+    if (!this.parting || end < 0) return to.write(piece)
+    to.write(piece.subarray(0, end))
+    this.part(piece.subarray(end))
+    return true
   }
 
-  private pay(flow: Flow): void {
-    this.owed -= flow.take(this.owed)
-    if (!this.paying) return this.goOn()
-    this.from.pause()
-    const waits = flow.wait(this.owed, (paid) => {
-      this.owed -= paid
-      this.pay(flow)
-    })
-    // It is over.
-    if (!waits) this.owed = 0
+  /** All has passed that was said. */
+  end(): void {
+    if (this.gone) this.to.destroySoon()
+    else this.to.end()
+  }
+
+  private count(piece: Buffer, one = false): number {
+    const end = this.frames === null ? -1 : this.frames.count(piece, one)
+    this.bytes += one && end >= 0 ? end : piece.length
+    if (this.closed) this.onClosed?.()
+    return end
+  }
+
+  /** Behind what is held back. */
+  private sayEnd(): void {
+    if (this.hold === null) this.end()
+    else this.hold.end(null, null)
+  }
+
+  /** The sender is gone. Lost is lost on both sides; what was said before an end is still delivered. */
+  finish(lost: boolean): void {
+    this.gone = true
+    if (lost) reset(this.to)
+    else this.sayEnd()
   }
 
   /** The sender has said, in a Close frame, that he sends no more. */
@@ -100,14 +116,16 @@ export class Way {
     if (this.frames?.between !== false) this.part()
   }
 
-  private part(): void {
-    const { frames, from, to } = this
+  /** `rest`: came behind the frame, and goes nowhere. */
+  private part(rest: Buffer = Buffer.alloc(0)): void {
+    const { frames, to, hold } = this
     this.parted = true
-    if (to.writable) {
-      if (frames === null) to.end()
-      else if (!frames.closed) to.write(goodbye(this.masks ? randomBytes(4) : null))
+    if (frames === null) this.sayEnd()
+    else {
+      if (to.writable && !frames.closed) to.write(goodbye(this.masks ? randomBytes(4) : null))
+      for (const piece of [rest, ...(hold?.close() ?? [])]) this.count(piece)
     }
     // It may have been told to wait; his goodbye is still to be heard.
-    from.resume()
+    this.goOn()
   }
 }

@@ -10,8 +10,8 @@ import type { Pace } from './rate.ts'
 //
 // Invariant: at most max lines and one; no caller has more than one, and none is made anew that owed anything.
 
-/** How many are looked at when one comes: more than one, so that a table shrinks again after a crowd. */
-const LOOKS = 2
+/** How many are looked at when one comes: more than one, so that a table shrinks again after a crowd, and few, so that a crowd costs nothing. */
+const LOOKS = 4
 
 /** What a table is made of. */
 export interface KeyLine {
@@ -37,7 +37,7 @@ export class KeyLines<L extends KeyLine> {
   max: number
   private readonly make: () => L
   private readonly seats = new Map<string | number, KeySeat<L>>()
-  /** Nobody uses them now; longest first. */
+  /** Nobody uses them now; first who has not been looked at for longest. */
   private readonly resting = new Set<KeySeat<L>>()
   private others: KeySeat<L> | null = null
 
@@ -78,9 +78,11 @@ export class KeyLines<L extends KeyLine> {
   private forget(now: number): void {
     let looks = 0
     for (const seat of this.resting) {
-      if (looks++ === LOOKS || !seat.line.idle(now)) return
+      if (looks++ === LOOKS) return
       this.resting.delete(seat)
-      this.seats.delete(seat.key as string | number)
+      // Who owes something is behind the others then, and hides nobody.
+      if (seat.line.idle(now)) this.seats.delete(seat.key as string | number)
+      else this.resting.add(seat)
     }
   }
 
