@@ -15,7 +15,7 @@ const signals = v.custom<readonly Pressure[]>(
 
 /** The options of overload protection. None has to be given. */
 export const overloadOptions = v.strictObject({
-  /** The delay that is aimed at under overload. Default: what nine in ten calls take without a queue, as measured. */
+  /** The delay that is aimed at under overload. Default: what 98 of a hundred calls take without a queue, as measured. */
   target: v.optional(positiveSpan),
   /** Calls that may wait. Default 1000. */
   size: v.optional(count, 1000),

@@ -50,10 +50,14 @@ export class Turn {
   private readonly end = (): void => {
     this.armed = false
     this.began = Number.POSITIVE_INFINITY
+    this.goOn()
+  }
+
+  /** Those who wait go on, now. What one of them throws is no business of whoever is here. */
+  goOn(): void {
     try {
       this.over()
     } catch (error) {
-      // What else is to be done at the end of this turn is others' business.
       this.env.after(0, () => {
         throw error
       })

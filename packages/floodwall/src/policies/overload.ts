@@ -121,14 +121,16 @@ class Overload implements Policy, Refuser {
   private wait(call: Call, inner: Step, sink: Sink, rank: number, now: number): void {
     const { keeper, line } = this
     const { places } = line
-    const { deadline } = call
-    if (deadline !== Number.POSITIVE_INFINITY) {
+    if (call.deadline !== Number.POSITIVE_INFINITY) {
       const needs = keeper.usualMs + keeper.waitFor(places.before(rank, rank >= keeper.newestFrom(line.size)))
-      if (deadline - now < needs) return this.turnAway(sink, rank, 'deadline', deadline - now, needs, now)
+      // Who waits for the end of the turn alone is no worse off than without it.
+      const left = call.deadline - now
+      if (left < needs && !keeper.overloaded && keeper.free && line.size === 0)
+        return this.admit(call, inner, sink, rank, false, now)
+      if (left < needs) return this.turnAway(sink, rank, 'deadline', left, needs, now)
     }
     let leaves: Waiter | undefined
-    // Who waits for the end of the turn alone need not, where others find no place.
-    if (line.size >= this.settings.size && keeper.free) this.wake()
+    if (line.size >= this.settings.size && keeper.free) this.loop.goOn()
     if (line.size >= this.settings.size) {
       leaves = places.last(keeper.overloaded)
       if (leaves === undefined || leaves.rank <= rank)
@@ -230,12 +232,12 @@ class Overload implements Policy, Refuser {
   private letIn(now: number): void {
     const { keeper, line } = this
     line.sweep(now)
-    while (keeper.free) {
+    while (keeper.free || this.settings.shadow) {
       const waiter = line.next(keeper.newestFrom(line.size))
       if (waiter === undefined) break
       line.remove(waiter)
       if (!waiter.call.resume()) continue
-      if (keeper.mayGo(waiter.rank, now)) {
+      if (this.settings.shadow || keeper.mayGo(waiter.rank, now)) {
         waiter.go()
         if (line.size > 0 && this.loop.isLong(now)) return
       } else this.turnAway(waiter.sink, waiter.rank, 'overloaded', waiter.waitedMs(now), waiter.waitedMs(now), now)

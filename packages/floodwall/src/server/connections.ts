@@ -22,7 +22,7 @@ export class Connection {
   readonly trusted: boolean
   /** It may call its requests `CRITICAL_PLUS`. */
   readonly criticalPlus: boolean
-  /** When its last answer ended, on the runtime's precise clock. */
+  /** When its last answer ended: the clock as it was read last in that turn. */
   answeredAt: number
   /** It has not carried a request yet. */
   fresh = true

@@ -157,10 +157,13 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
   }
 
   protected override allIsOut(): void {
+    // Now: others may get their turn, and compute.
+    const at = this.door.now()
     try {
       if (this.working) this.end(this.outcomeOfHead())
     } finally {
       this.lost()
+      this.connection.answeredAt = at
     }
   }
 

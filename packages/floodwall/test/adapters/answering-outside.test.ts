@@ -90,8 +90,12 @@ test('an edge further out answers in time; the slot of the handler within is its
   ]
   let letGo = () => {}
   const third = protect(inner, () => new Promise<void>((resolve) => (letGo = resolve)))
-  const second = protect(middle, (request, response) => void third(request, response))
-  const guard = protect(outer, (request: IncomingMessage, response) => void second(request, response))
+  const second = protect(middle, (request, response) => {
+    third(request, response)
+  })
+  const guard = protect(outer, (request: IncomingMessage, response) => {
+    second(request, response)
+  })
   await using server = await serving(guard)
   expect((await ask({ port: server.port })).status).toBe(504)
   expect(used(inner)).toBe(1)

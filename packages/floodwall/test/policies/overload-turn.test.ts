@@ -19,7 +19,13 @@ function loop(options: NonNullable<Parameters<typeof overload>[0]> = {}) {
   }
   const p = pipeline('api', [overload(options)], { runtime })
   const order: string[] = []
-  const meet = (name: string, waitedMs: number, criticality: Criticality = 'critical', computesMs = 20) =>
+  const meet = (
+    name: string,
+    waitedMs: number,
+    criticality: Criticality = 'critical',
+    computesMs = 20,
+    within?: number,
+  ) =>
     p.start(
       (_, done) => {
         order.push(name)
@@ -27,7 +33,7 @@ function loop(options: NonNullable<Parameters<typeof overload>[0]> = {}) {
         done(answered(name))
       },
       () => {},
-      { waitedMs, criticality },
+      { waitedMs, criticality, ...(within !== undefined && { within }) },
     )
   const endTurn = () => {
     const due = chores
@@ -35,7 +41,8 @@ function loop(options: NonNullable<Parameters<typeof overload>[0]> = {}) {
     for (const chore of due) chore()
     return due.length
   }
-  return { order, meet, endTurn, look: () => layerOf(p, 'overload') }
+  const reload = (to: NonNullable<Parameters<typeof overload>[0]>) => p.reload([overload(to)])
+  return { order, meet, endTurn, reload, look: () => layerOf(p, 'overload') }
 }
 
 describe('calls that have waited for the loop', () => {
@@ -92,4 +99,31 @@ test('what throws at the end of a turn keeps nothing else from it', () => {
   world.soon(() => void others++)
   expect(() => world.advance(1)).toThrow('faulty')
   expect([others, turn.met(7)]).toEqual([1, 7])
+})
+
+describe('in calm times who waits for the end of the turn is no worse off than without it', () => {
+  test('a pause longer than anybody may wait refuses nobody', () => {
+    const { order, meet, endTurn, look } = loop({ atMost: '50ms' })
+    for (const name of ['a', 'b', 'c']) meet(name, 60, 'critical', 2)
+    endTurn()
+    expect([order, look()['waiting']]).toEqual([['a', 'b', 'c'], 0])
+  })
+
+  test('nor does a deadline that the work alone would miss', () => {
+    const { order, meet, endTurn } = loop()
+    for (let i = 0; i < 40; i++) meet('before', 0, 'critical', 20)
+    endTurn()
+    order.length = 0
+    meet('short of time', 30, 'critical', 20, 10)
+    expect(order).toEqual(['short of time'])
+  })
+})
+
+test('a reload into the shadow lets those who wait go', () => {
+  const { order, meet, endTurn, reload } = loop({ limits: { start: 2, most: 2 } })
+  meet('a', 40, 'critical', 1)
+  meet('b', 40, 'critical', 1)
+  reload({ limits: { start: 2, most: 2 }, shadow: true })
+  endTurn()
+  expect(order).toEqual(['a', 'b'])
 })

@@ -17,7 +17,7 @@ export function inspect(gateway: Gateway): object {
       intake: front.intakes,
       inFlight: telemetry.inFlight,
       clientsGone: telemetry.clientsGone,
-      keptBytes: telemetry.kept.used,
+      keptBytes: telemetry.kept.inMemory,
       upgrades: { open: upgrades.open, opened: upgrades.opened, ...upgrades.bytes },
       requests: byStatus(gateway),
       turnedAway: telemetry.turnedAway.byStatus(),

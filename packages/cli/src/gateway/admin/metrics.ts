@@ -39,7 +39,7 @@ function traffic(text: Exposition, { telemetry, peers, stage, site, accessLog }:
     .sample(telemetry.clientsGone)
   text.metric('floodwall_answers_broken_total', 'counter', 'Answers cut in the middle because the upstream broke off.')
   for (const [cause, count] of telemetry.brokenOff) if (count > 0) text.sample(count, { cause })
-  text.metric('floodwall_kept_bytes', 'gauge', 'Of the bodies of requests, in memory.').sample(telemetry.kept.used)
+  text.metric('floodwall_kept_bytes', 'gauge', 'Of the bodies of requests, in memory.').sample(telemetry.kept.inMemory)
   text.metric('floodwall_ready', 'gauge', '1 while new requests are taken.').sample(stage === 'ready' ? 1 : 0)
 }
 

@@ -25,4 +25,8 @@ export class KeptBytes {
 export class AllKeptBytes extends KeptBytes {
   /** Of bodies that their routes hold back. */
   readonly held: KeptBytes = new KeptBytes()
+
+  get inMemory(): number {
+    return this.used + this.held.used
+  }
 }

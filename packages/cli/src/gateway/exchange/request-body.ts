@@ -124,12 +124,13 @@ export class RequestBody implements UploadTaker {
     return true
   }
 
-  /** It is not held back any more: where there is no place among the others it is sent once. */
+  /** It is not held back any more: where there is no place among the others it is sent once, and stays counted where it was. */
   private keep(): void {
-    const { taken } = this
-    this.giveBack(taken)
-    this.kept = this.exchange.proxy.kept
-    this.full = !this.takePlace(taken)
+    const { kept } = this.exchange.proxy
+    this.full = !kept.take(this.taken, this.limits.keepOfAll)
+    if (this.full) return
+    this.kept.give(this.taken)
+    this.kept = kept
   }
 
   private takePlace(bytes: number): boolean {

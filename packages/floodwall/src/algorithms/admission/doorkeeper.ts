@@ -58,7 +58,7 @@ const LOOK_EVERY_MS = 100
 const SILENCE_MS = 5 * LONGEST_WINDOW_MS
 
 export interface DoorkeeperSettings {
-  /** 0: twice the service time, as measured. */
+  /** 0: mean and two deviations of the service time, as measured. */
   readonly targetMs: number
   readonly patienceMs: number
   readonly limits: KneeSettings
@@ -186,9 +186,9 @@ export class Doorkeeper {
     const on = surge.on || this.share.value < 1
     if (on !== this.on) this.become(on, now)
     // With who has waited for the loop others have come, and are to be seen first.
-    const isShort = knee.baseMs > 0 && knee.baseMs < SHORT_MS
-    const answer = isFree && (isShort || !late) ? ADMIT : WAIT
-    if (!on) return answer
+    const answer = isFree && (!late || (knee.baseMs > 0 && knee.baseMs < SHORT_MS)) ? ADMIT : WAIT
+    // In calm times nobody is refused for a pause of the loop that was longer than he may wait.
+    if (!on) return isFree && waitedMs >= this.settings.patienceMs ? ADMIT : answer
     const age = now - this.since
     if (age >= WINDOW_MS && (this.done >= WINDOW_CALLS || age >= LONGEST_WINDOW_MS)) this.turn(now)
     const place = placeOf(rank, '', 0, standing < 0 ? 0.5 : standing / COHORTS)
