@@ -141,7 +141,10 @@ export class Bandwidth implements Refuser, FlowBook {
   /** `source` at this rate; an error or an early end of one ends the other. */
   through(source: Readable, options: FlowOptions & { readonly signal?: AbortSignal } = {}): Readable {
     // Whoever reads what comes out hears of an error there.
-    return join(source, this.transform(options), () => {})
+    const out = this.transform(options)
+    // Joining what has ended already throws since Node 22.
+    if (out.destroyed) source.destroy()
+    return out.destroyed ? out : join(source, out, () => {})
   }
 
   /** @internal */

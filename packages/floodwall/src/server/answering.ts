@@ -63,10 +63,16 @@ export abstract class Answering {
   /** The response is over, whole or cut off. */
   abstract lost(): void
 
-  /** What was said has gone, all of it. A stream of HTTP/2 that is reset calls itself finished, and tells of its end in any case. */
-  get isOver(): boolean {
+  /** All has been said, and has gone. `writableFinished` alone is said a tick later since Node 22, and of a stream of HTTP/2 that was reset although nobody has ended it. */
+  protected get hasGone(): boolean {
     const { request, response } = this
-    return !isStream(request) && (response.writableFinished || response.destroyed)
+    if (!response.writableEnded) return false
+    return response.writableFinished || (!isStream(request) && response.writableLength === 0)
+  }
+
+  /** Nothing more comes. A stream of HTTP/2 tells of its end in any case. */
+  get isOver(): boolean {
+    return !isStream(this.request) && (this.hasGone || this.response.destroyed)
   }
 
   /** The response will say when it is over. */

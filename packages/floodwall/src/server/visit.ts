@@ -267,9 +267,7 @@ export class Visit extends Answering implements Waiting, Task, Admitted {
     this.closed = true
     this.connection.delete(this)
     this.connection.answeredAt = this.door.now()
-    // A stream of HTTP/2 that was reset calls itself finished, although nobody has ended it.
-    const { writableEnded, writableFinished } = this.response
-    if (this.answeredBy !== 'us' && (this.call === null || !(writableEnded && writableFinished))) this.cutOff()
+    if (this.answeredBy !== 'us' && (this.call === null || !this.hasGone)) this.cutOff()
     if (this.letGo === null) this.end(failed(undefined, 'ignored'))
     // Its client heard the head, and nobody hears the rest: what the handler still says is for nobody.
     else if (this.holds) this.leave()

@@ -55,6 +55,9 @@ function live(seed: number, given: Parameters<typeof overload>[0], withTimeout: 
         },
       )
     }
+    // Who has waited for the loop waits for the end of its turn, though there is room; and no longer.
+    const now = look()
+    if ((now['waiting'] ?? 0) > 0 && (now['inFlight'] ?? 0) < (now['limit'] ?? 0)) world.advance(0)
     const { inFlight = 0, limit = 0, waiting = 0 } = look()
     if (inFlight < 0 || waiting > (given?.size ?? 1000)) throw new Error(`${inFlight} inside, ${waiting} wait`)
     if (waiting > 0 && inFlight < limit) throw new Error(`${waiting} wait while ${inFlight} of ${limit} are inside`)
