@@ -4,6 +4,7 @@ import { budgetColumns, markdown, table } from '../../lib/report.mjs'
 import { contenders } from './contenders.mjs'
 import { added, addedNs, cpuRatio, hello } from './cost.mjs'
 import { storm, TRIGGER_S } from './metastable.mjs'
+import { pauses, pausing } from './pauses.mjs'
 import { calibrate, climb, plans, SLICE_MS } from './staircase.mjs'
 
 const HANDLERS = ['1 ms', '5 ms', '20 ms', '1 ms and 20 ms of waiting']
@@ -28,7 +29,7 @@ const storms = ['5 ms', 'pool of 4, 80 ms'].flatMap((handler) =>
   })),
 )
 
-export const names = [...stairs, ...added, ...hello, ...storms].map(({ name }) => name)
+export const names = [...stairs, ...added, ...hello, ...pauses, ...storms].map(({ name }) => name)
 
 export async function run(wanted, { node, floodwall, quick, rounds, processes }, progress) {
   const isWanted = ({ name }) => wanted.includes(name)
@@ -47,6 +48,10 @@ export async function run(wanted, { node, floodwall, quick, rounds, processes },
   for (const row of added.filter(isWanted)) found.push({ ...(await addedNs(row, cost, progress)), part: 'added' })
   const pairs = { node, floodwall, rounds: rounds ?? 8, requests: quick ? 4000 : 15_000 }
   for (const row of hello.filter(isWanted)) found.push({ ...(await cpuRatio(row, pairs, progress)), part: 'hello' })
+  for (const row of pauses.filter(isWanted)) {
+    progress(row.name)
+    found.push({ ...row, part: 'pause', ...(await pausing(row, { node, floodwall })) })
+  }
   for (const row of storms.filter(isWanted)) {
     if (quick && wanted.length === names.length && !QUICK_HANDLERS.includes(row.handler)) continue
     progress(row.name)
@@ -110,11 +115,19 @@ const stormColumns = [
   ['tries of each', ({ tries }) => tries.map((each) => each.toFixed(1)).join(' ')],
   ['back after', ({ backS }) => (backS === null ? 'not' : `${backS} s`)],
 ]
+const pauseColumns = [
+  nameColumn,
+  ['calls', ({ all }) => whole(all)],
+  ['refused', ({ refused }) => whole(refused)],
+  ['unsent', ({ unsent }) => whole(unsent)],
+  ['p99', ({ p99Ms }) => `${ms(p99Ms)} ms`],
+]
 const shares = (all) => all.map((share) => whole(share * 100)).join(' ')
 
 /** What of a row is over its budget, or behind its goal. */
 export function overruns(row) {
   if (row.part === 'stairs') return isOurs(row) ? missed(row) : []
+  if (row.part === 'pause') return []
   if (row.part === 'storm') return isOurs(row) ? behind(row.backS !== null && row.backS <= BACK_S, 'back') : []
   return overBudget(row)
 }
@@ -148,6 +161,7 @@ export function show(rows, asMarkdown) {
     [of('stairs'), refusalColumns],
     [of('added'), addedColumns],
     [of('hello'), helloColumns],
+    [of('pause'), pauseColumns],
     [of('storm'), stormColumns],
   ]
     .filter(([list]) => list.length > 0)
@@ -155,9 +169,10 @@ export function show(rows, asMarkdown) {
 }
 
 /** For programs. */
-export function valuesOf({ part, peak, steps, reaction, success, tries, backS }) {
+export function valuesOf({ part, peak, steps, reaction, success, tries, backS, all, refused, unsent, p99Ms }) {
   if (part === 'stairs')
     return { peak, steps, reaction: { ms: reaction.ms, sliceMs: SLICE_MS, delays: reaction.delays } }
   if (part === 'storm') return { success, tries, backS }
+  if (part === 'pause') return { all, refused, unsent, p99Ms }
   return undefined
 }

@@ -1,5 +1,5 @@
-// node server.mjs '{"contender": NAME, "handler": NAME, "perMs": UNITS, "port": P, "floodwall": FILE}'
-// One server in a process of its own. SIGUSR2 makes its work five times slower, and the next one as fast as before; SIGHUP writes what its
+// node server.mjs '{"contender": NAME, "handler": NAME, "perMs": UNITS, "port": P, "floodwall": FILE, "pauseMs": MS}'
+// One server in a process of its own, whose loop stands still for `pauseMs` once a second. SIGUSR2 makes its work five times slower, and the next one as fast as before; SIGHUP writes what its
 // guard knows to stderr.
 import { pathToFileURL } from 'node:url'
 import { floodwall } from '../../hot/floodwall.mjs'
@@ -28,3 +28,9 @@ process.on('SIGUSR2', () => {
   slower = slower === 1 ? SLOW : 1
 })
 process.on('SIGHUP', () => process.stderr.write(`${JSON.stringify(guard?.inspect() ?? null)}\n`))
+
+function standStill() {
+  const until = performance.now() + order.pauseMs
+  while (performance.now() < until);
+}
+if (order.pauseMs > 0) setInterval(standStill, 1000)

@@ -26,9 +26,9 @@ const quick = { loads: [0.8, 1.5, 4, 10], settleMs: { 1.5: 1500 }, restMs: 400, 
 export const plans = { full, quick }
 
 /** Starts a server, hands it to `use`, and stops it. */
-export async function withServer({ contender, handler, perMs, floodwall, node }, use) {
+export async function withServer({ contender, handler, perMs, floodwall, node, pauseMs }, use) {
   const port = await freePort()
-  const order = { contender, handler, perMs, port, floodwall }
+  const order = { contender, handler, perMs, port, floodwall, pauseMs }
   const server = await serve(contender, node, [file('server.mjs'), JSON.stringify(order)], { core: 0, port })
   try {
     return await use(server, port)

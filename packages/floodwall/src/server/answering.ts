@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 // What does a handler say, and when has it said all of it?
 //
 // Node writes every head through `writeHead`, the implicit ones as well, and ends every answer by `end`. Both are listened to on their way. The two
-// functions are the same for all responses, and what they tell hangs on the response: a closure for each cost a tenth of what an edge costs.
+// functions are the same for all responses, and what they tell hangs on the response: a closure for each would be made anew for every request.
 //
 // An answer that was said in one, and all of which the kernel has taken when `end` returns, is over: nothing is waited for. Any other is over with `close`,
 // and not with `finish`, since a client that leaves lets no response finish.

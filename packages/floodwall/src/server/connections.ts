@@ -80,7 +80,7 @@ export class Connection {
 
 const LAST: unique symbol = Symbol('floodwall.connection') as never
 
-/** A socket, and what edges know of it: a weak map costs every request a search, and the collector much more. */
+/** A socket, and what edges know of it: a weak map costs every request a search, and the collector a look at each. */
 interface Kept {
   [LAST]?: Connection
 }
